@@ -73,7 +73,7 @@ static bool is_new(const job *j)
 
 static bool adapts(const job *j)
 {
-	return j->env.o->adapt.on && !j->work.resuming; /* runs that are not read show no speed */
+	return job_adapts(j) && !j->work.resuming; /* runs that are not read show no speed */
 }
 
 static bool has_short_top(const job *j)
@@ -235,7 +235,7 @@ static status take_step(job *j, const step *s)
 	result_span(&j->mine, &(phase_span){ (int32_t)s->at, t0 - j->begun_s, t2 - j->begun_s,
 					     waited + t2 - t1 });
 	if (s->at == PH_READ && rc == ST_OK)
-		j->all_read_s = now_s() - j->begun_s;
+		j->all_read_s = now_s() - j->begun_s, j->read_cpu_s = process_cpu_s();
 	return rc;
 }
 
@@ -251,6 +251,7 @@ static void job_free(job *j)
 	verified_free(m, &j->verified);
 	wisdom_free(j->wisdom);
 	scatter_plan_free(&j->env, &j->scatter);
+	rank_speeds_free(&j->env, &j->speeds_of);
 	share_plan_free(&j->shares);
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);

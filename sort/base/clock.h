@@ -24,6 +24,12 @@ static inline double now_s(void)
 	return clock_read_s(CLOCK_MONOTONIC);
 }
 
+/* process_cpu_s - return the processor time of all threads of this process in seconds. */
+static inline double process_cpu_s(void)
+{
+	return clock_read_s(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 /* unique_number - return a random number. If the system provides none, make it from time and
  * process id. */
 static inline uint64_t unique_number(void)

@@ -44,7 +44,7 @@ enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
 /* The least gain for which output shares are planned again during a job. Not constants, so that
  * tests can require less. */
 typedef struct adapt_rule {
-	bool on;
+	enum { ADAPT_AUTO, ADAPT_ALWAYS, ADAPT_NEVER } when;
 	double gain;    /* as a fraction of the predicted time left, 0 to 1 */
 	double saved_s; /* and in seconds */
 } adapt_rule;

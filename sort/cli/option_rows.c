@@ -75,8 +75,10 @@ const option_row option_rows[] = {
 	  .word = { "auto", FIELD(measure_links), true },
 	  .help = "MB/s of each rank's link; --source=root: to rank 0" },
 	{ "disks", 0, "LIST|FILE", OPT_TEXT, FIELD(disks), .help = "MB/s of each rank's disk" },
-	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true,
-	  .help = "let ranks that are slow while reading write less" },
+	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.when), .value = ADAPT_ALWAYS,
+	  .help = "let ranks that are slow while reading write less [on several hosts]" },
+	{ "no-adapt", 0, NULL, OPT_SET, FIELD(adapt.when), .value = ADAPT_NEVER,
+	  .help = "keep the first shares" },
 
 	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 65536,
 	  .heading = "Work:", .help = "without mpirun: P ranks in this process [1]" },

@@ -99,17 +99,20 @@ static json_t *resumed_json(const rank_result *k)
 static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
 {
 	static const char *const binding[] = { "none", "rank", "threads" };
+	static const char *const by[] = { "nominal", "given", "measured" };
 	json_t *j = json_pack(
-		"{s:i, s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:f, s:{s:f, s:f, s:f, s:f, s:f},"
+		"{s:i, s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:f,"
+		" s:{s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s},"
 		" s:f, s:f, s:s, s:f, s:f, s:f}",
 		"rank", k->rank, "host", k->host, "pid", k->pid, "threads", k->threads, "lanes",
 		k->lanes, "processors", k->processors, "cpu_model", k->cpu_model, "numa_nodes",
 		k->numa_nodes, "binding", binding[k->binding], "speed", k->speed, "rates",
 		"sort_s_per_record_ln", k->rate.sort_s, "merge_s_per_byte", k->rate.merge_s,
-		"copy_s_per_byte", k->rate.copy_s, "link_s_per_byte", k->rate.link_s,
-		"disk_s_per_byte", k->rate.disk_s, "link_s_per_byte", k->link_s, "predicted_s",
-		k->predicted_s, "bound_by", k->bound_by, "wait_s", k->wait_s, "verify_s",
-		k->verify_s, "move_s", k->move_s);
+		"copy_s_per_byte", k->rate.copy_s, "file_s_per_byte", k->rate.file_s,
+		"link_s_per_byte", k->rate.link_s, "disk_s_per_byte", k->rate.disk_s, "link",
+		by[k->links_by], "disk", by[k->disk_by], "link_s_per_byte", k->link_s,
+		"predicted_s", k->predicted_s, "bound_by", k->bound_by, "wait_s", k->wait_s,
+		"verify_s", k->verify_s, "move_s", k->move_s);
 	json_t *records = json_pack("{s:o, s:o, s:o, s:o}", "planned_in", json_count(k->planned_in),
 				    "planned_out", json_count(k->planned_out), "in",
 				    json_count(k->in), "out", json_count(k->out));
@@ -223,6 +226,10 @@ static json_t *add_progress(json_t *j, const rank_result *first)
 			json_and(progress, json_pack("{s:f, s:f, s:f}", "at_s", at[i].at_s,
 						     "left_s", at[i].left_s, "part", at[i].part));
 	j = json_with(j, "adapt", adapt);
+	if (first && first->both_s[0] > 0)
+		j = json_with(j, "shares",
+			      json_pack("{s:f, s:f}", "planned_s", first->both_s[0], "equal_s",
+					first->both_s[1]));
 	if (n > 0)
 		j = json_with(j, "progress", progress);
 	else

@@ -88,7 +88,7 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 		{ "plan MB", RANK(planned_bytes), .scale = 1e-6, FIXED(7) },
 		{ "used MB", RANK(mem_peak_bytes), .scale = 1e-6, FIXED(7) },
 		{ "plan s", RANK(predicted_s), FIXED(6) },
-		{ "took s", COLUMN_REAL, .make = busy_s, PLUS(phase_s[PH_EXCHANGE]), FIXED(6) },
+		{ "took s", COLUMN_REAL, .make = busy_s, FIXED(6) },
 	},
 	[REPORT_PHASES] = {
 		{ "rank", RANK(rank), .width = 5 },
@@ -109,6 +109,7 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 		{ "sort", RANK(rate.sort_s), .scale = 1e9, FIXED(8) },
 		{ "merge", RANK(rate.merge_s), .scale = 1e-9, .inverse = true, FIXED(8) },
 		{ "copy", RANK(rate.copy_s), .scale = 1e-9, .inverse = true, FIXED(8) },
+		{ "file", RANK(rate.file_s), .scale = 1e-9, .inverse = true, FIXED(8) },
 		{ "error", RANK(speed_error), FIXED(8) },
 	},
 };

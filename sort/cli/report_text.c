@@ -85,31 +85,42 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 		fprintf(f, "%s in MB/s, %s:%s\n", what, how, list);
 }
 
-/* Print the rates that were measured, why shares are equal although speeds were to be measured, and
- * the rates of links and disks. */
+/* Print the rates that were measured, what shares follow from if speeds were to be measured, what
+ * they save, and the rates of links and disks. */
 static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
-	static const char *const equal[SHARES_ORIGINS] = {
-		[SHARES_BY_EQUAL_SPEEDS] = "measured speeds differ by no more than their errors",
-		[SHARES_BY_DOUBT] = "others would gain less than the errors of the rates can cost",
-		[SHARES_BY_HASTE] = "the job is too short to measure speeds; --speeds gives them",
+	static const char *const shares[SHARES_ORIGINS] = {
+		[SHARES_BY_EQUAL_SPEEDS] =
+			"are equal: measured speeds differ by no more than their errors",
+		[SHARES_BY_DOUBT] =
+			"are equal: others would gain less than the errors of the rates can cost",
+		[SHARES_BY_HASTE] = "are equal: the job is too short to measure speeds; --speeds "
+				    "gives them",
+		[SHARES_BY_PROCESSORS] =
+			"follow from numbers of processors, links and disks: the "
+			"job is too short\n  to measure speeds; --speeds gives them",
 	};
+	static const char *const by[RATE_ORIGINS] = { "nominal", "as given", "measured" };
+	const rank_result *first = r->rank;
 	if (r->rates_measured) {
-		fputs("measured rates: sort in ns per record and unit of ln n, merge and copy in "
+		fputs("measured rates: sort in ns per record and unit of ln n, the others in "
 		      "GB/s\n",
 		      f);
 		report_rows(r, REPORT_RATES, f);
 	}
-	if (r->size && equal[r->rank->shares_by])
-		fprintf(f, "shares are equal: %s\n", equal[r->rank->shares_by]);
-	const char *how = o->links ? "as given" : "measured";
-	print_each(r, "links", how, offsetof(rank_result, rate.link_s), f);
-	print_each(r, "disks", o->disks ? "as given" : "measured",
+	if (r->size && shares[first->shares_by])
+		fprintf(f, "shares %s\n", shares[first->shares_by]);
+	if (r->size && first->both_s[1] > 1.005 * first->both_s[0])
+		fprintf(f, "by the plan, equal shares would take %.3g times as long\n",
+			first->both_s[1] / first->both_s[0]);
+	print_each(r, "links", r->size ? by[first->links_by] : "",
+		   offsetof(rank_result, rate.link_s), f);
+	print_each(r, "disks", r->size ? by[first->disk_by] : "",
 		   offsetof(rank_result, rate.disk_s), f);
 	if (!o->from_root || r->size == 1)
 		return;
 	fprintf(f, "input from rank 0, scatter %s; links in MB/s, %s:", scatter_names[o->scatter],
-		how);
+		by[o->links ? RATE_GIVEN : RATE_MEASURED]);
 	for (int i = 1; i < r->size; i++)
 		fprintf(f, " %.4g", 1e-6 / r->rank[i].link_s);
 	fputc('\n', f);
@@ -157,10 +168,30 @@ static void print_lanes(const job_result *r, FILE *f)
 	}
 }
 
+/* Print which resource bounds each rank by the plan; ranks with the same one together. */
+static void print_bounds(const job_result *r, FILE *f)
+{
+	const char *sep = "by the plan, bound by ";
+	for (int i = 0, n; i < r->size; i += n) {
+		const rank_result *k = &r->rank[i];
+		for (n = 1; i + n < r->size && strcmp(k->bound_by, k[n].bound_by) == 0;)
+			n++;
+		if (!k->bound_by[0])
+			continue;
+		fprintf(f, "%s%s: rank%s %d", sep, k->bound_by, plural((uint64_t)n), i);
+		if (n > 1)
+			fprintf(f, " to %d", i + n - 1);
+		sep = ", ";
+	}
+	if (*sep == ',')
+		fputc('\n', f);
+}
+
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	const char *sep = "bound by";
-	double last = 0;
+	/* one rank may be the last to read, another the last to write */
+	double last = r->size ? r->rank->both_s[0] : 0;
 	report_heading(r, o, f);
 	report_rows(r, REPORT_PLAN, f);
 	for (int i = 0; i < r->size; i++)
@@ -203,15 +234,17 @@ static void print_left_out(const job_result *r, FILE *f)
 	}
 }
 
-/* Print the speeds that --adapt has measured, and the new shares; of many ranks, a summary. */
-static void print_adapt(const job_result *r, FILE *f)
+/* Print the speeds that ranks have shown while they read, and the new shares, if they changed; of
+ * many ranks, a summary. */
+static void print_adapt(const job_result *r, bool always, FILE *f)
 {
 	static const char *const what[] = { "", "output shares stay as planned",
 					    "output shares stay: a rank has no room for more",
 					    "output shares changed" };
 	int more = 0, less = 0;
 	double least = INFINITY, most = 0;
-	if (r->size == 0 || r->rank->adapt_state == ADAPT_OFF)
+	if (r->size == 0 || r->rank->adapt_state == ADAPT_OFF ||
+	    (r->rank->adapt_state == ADAPT_KEPT && !always))
 		return;
 	fprintf(f, "adapt: %s\n  predicted gain %.1f %% of the time left after reading\n",
 		what[r->rank->adapt_state], 100 * r->rank->adapt_gain);
@@ -316,8 +349,10 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	if (sum.out_file_bytes || sum.run_file_bytes)
 		fputc('\n', f);
 	print_lanes(r, f);
+	if (r->size > 1 && r->size <= REPORT_ROWS)
+		print_bounds(r, f);
 	print_left_out(r, f);
-	print_adapt(r, f);
+	print_adapt(r, o->adapt.when == ADAPT_ALWAYS, f);
 	if (o->resume && r->size)
 		print_resumed(r, &sum, f);
 	print_rates(r, o, f);

@@ -38,6 +38,7 @@
  * one block for the rank's own records; 128 bytes for each rank and 128 for each slot. */
 #include "exchange.h"
 #include "block.h"
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/trace.h"
@@ -90,21 +91,19 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks
 	       shared_window_most_bytes(w.blocks * block, ranks);
 }
 
-/* Let each stream send blocks in proportion to its length, so that all streams end together. With
- * equal turns, short streams would end first, and a rank with a large share would receive most of
- * it at the end, while the others are idle. */
+/* Let each stream send blocks in proportion to its length, the longest a window at a time, so that
+ * all streams end together. With equal turns, short streams would end first, and a rank with a
+ * large share would receive most of it at the end, while the others are idle. */
 static void share_turns(exchange *x)
 {
-	uint64_t blocks = 0, streams = 0;
+	uint64_t most = 1;
+	for (int i = 0; i < x->p.c->size; i++)
+		if (x->out[i].req)
+			most = u64_max(most, x->out[i].blocks);
 	for (int i = 0; i < x->p.c->size; i++) {
-		const stream *s = &x->out[i];
-		blocks += s->req ? s->blocks : 0;
-		streams += s->req && s->blocks;
-	}
-	for (int i = 0; i < x->p.c->size && blocks; i++) {
 		stream *s = &x->out[i];
-		const double of_mean = (double)s->blocks / ((double)blocks / (double)streams);
-		s->turn = (uint64_t)fmax(round(of_mean), 1);
+		const double of_most = (double)s->blocks / (double)most;
+		s->turn = (uint64_t)fmax(round((double)x->window * of_most), 1);
 	}
 }
 
@@ -217,7 +216,7 @@ static status stream_send(exchange *x, int to, bool *moved)
 	*moved |= o->through != before;
 	/* several blocks in a row are often of one bucket; but all ranks need a first block to
 	 * begin */
-	const uint64_t turn = o->begun > 0 && o->turn < x->window ? x->window : o->turn;
+	const uint64_t turn = o->begun > 0 ? o->turn : 1;
 	for (uint64_t i = 0;
 	     rc == ST_OK && i < turn && o->begun < o->blocks && o->begun - o->through < x->window;
 	     i++) {

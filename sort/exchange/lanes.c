@@ -7,6 +7,9 @@
  * thread. A lane has a thread that merges, one that sends, and one that writes: about two
  * processors' work.
  *
+ * A rank sends in all lanes, even to ranks that use only some of them. These ranks use different
+ * lanes, so that no lane of a sender has more to do than another.
+ *
  * There are ranks * lanes streams in each direction, which share the memory of the windows. So
  * there are fewer lanes if there are many ranks, and blocks stay long. All ranks have the same
  * number of lanes; a rank with fewer processors leaves some of them empty, but sends in all. */
@@ -60,16 +63,61 @@ unsigned lanes_wanted(unsigned threads, uint64_t out_bytes, uint64_t windows_byt
 	return (unsigned)u64_max(n, 1);
 }
 
+/* Return the first of n lanes, if ranks before this one use `before` lanes. */
+static size_t first_lane(size_t before, size_t n, size_t lanes)
+{
+	return size_min(before % lanes, lanes - n);
+}
+
+/* Return how much more work the busiest lane has than the mean, if `ranks` ranks with equal shares
+ * use n lanes each, as a part of the mean. */
+static double unevenness(size_t ranks, size_t n, size_t lanes)
+{
+	enum { ENOUGH = 4 * EXCHANGE_MOST_LANES }; /* then ranks repeat what others do */
+	size_t load[EXCHANGE_MOST_LANES] = { 0 }, most = 0;
+	ranks = size_min(ranks, ENOUGH);
+	for (size_t i = 0; i < ranks; i++)
+		for (size_t k = first_lane(i * n, n, lanes), end = k + n; k < end; k++)
+			most = size_max(most, ++load[k]);
+	return ranks ? (double)(most * lanes) / (double)(ranks * n) - 1 : 0;
+}
+
+void lanes_spread(uint32_t *used, const uint64_t *share, size_t ranks, size_t lanes)
+{
+	static const double UNEVEN = 0.1; /* of the mean work of a lane */
+	size_t ranks_with[EXCHANGE_MOST_LANES + 1] = { 0 };
+	uint32_t more[EXCHANGE_MOST_LANES + 1];
+	double part[EXCHANGE_MOST_LANES + 1] = { 0 }, all = 0;
+	for (size_t i = 0; i < ranks; i++) {
+		ranks_with[used[i]]++;
+		part[used[i]] += (double)share[i];
+		all += (double)share[i];
+	}
+	for (uint32_t n = 1; n <= lanes; n++) {
+		more[n] = n;
+		while (more[n] < lanes &&
+		       part[n] * unevenness(ranks_with[n], more[n], lanes) > UNEVEN * all)
+			more[n]++;
+	}
+	for (size_t i = 0; i < ranks; i++)
+		used[i] = more[used[i]];
+}
+
 void lanes_targets(const uint64_t *share, const uint32_t *used, size_t ranks, size_t lanes,
 		   uint64_t *target)
 {
 	uint64_t before = 0;
-	for (size_t i = 0; i < ranks; before += share[i++])
+	size_t next = 0;
+	for (size_t i = 0; i < ranks; before += share[i++]) {
+		const size_t n = lanes > 1 ? used[i] : 1, first = first_lane(next, n, lanes);
 		for (size_t k = 0; k < lanes; k++)
 			target[i * lanes + k] =
-				before + (lanes > 1 && k + 1 < used[i]
-						  ? part_begin(share[i], k + 1, used[i])
+				before + (k < first ? 0
+					  : k + 1 < first + n
+						  ? part_begin(share[i], k + 1 - first, n)
 						  : share[i]);
+		next += n;
+	}
 }
 
 uint64_t lanes_most_bytes(uint64_t recs, size_t record_bytes, uint64_t windows_bytes, int ranks,

@@ -18,6 +18,12 @@ uint64_t lanes_windows_bytes(uint64_t mean, int ranks, uint64_t least_limit_byte
 unsigned lanes_wanted(unsigned threads, uint64_t out_bytes, uint64_t windows_bytes, int ranks,
 		      bool on_disk, const char **why);
 
+/* lanes_spread - let ranks with few lanes use more of them if the lanes of a sender would otherwise
+ * have very different work.
+ * used   [ranks] the lanes that each rank wants, at most `lanes`; receives those that it uses.
+ * share  [ranks] the records that each rank writes. */
+void lanes_spread(uint32_t *used, const uint64_t *share, size_t ranks, size_t lanes);
+
 /* lanes_targets - set target[rank * lanes + i] to the records before the end of lane i of each
  * rank, for share[rank] records of which `used[rank]` lanes get equal parts; the others are empty.
  * With one lane, `used` may be NULL. */

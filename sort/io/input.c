@@ -410,3 +410,8 @@ status input_unchanged(const input_file *f, int fd, err *e)
 			       quoted(f->path), (intmax_t)f->st.st_size);
 	return rc;
 }
+
+bool input_may_be_mapped(const input *in, direct_io direct)
+{
+	return in->files == 1 && !in->file->written && direct != DIRECT_ALWAYS;
+}

@@ -72,6 +72,9 @@ void input_note_read(const input_file *f, size_t n, checksum sum);
  * checksum given in the manifest (ST_IO). */
 status input_check_stated(const input_file *f, err *e);
 
+/* input_may_be_mapped - return whether the input is used where it is, if it is in memory. */
+bool input_may_be_mapped(const input *in, direct_io direct);
+
 /* input_is_cached - return whether the first `bytes` of the input are in memory, by its first file.
  * A stream is, and so is too little data for a disk to matter. */
 bool input_is_cached(const input *in, uint64_t bytes);

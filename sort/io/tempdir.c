@@ -178,3 +178,9 @@ double disk_rate_s(mem *m, const char *dir, uint64_t bytes)
 	mem_free(m, raw);
 	return s;
 }
+
+double disk_buffer_bytes(void)
+{
+	static const double PART = 0.1; /* of the memory: by default, Linux waits above 0.15 */
+	return PART * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}

@@ -41,4 +41,8 @@ bool disk_exists(const char *dir);
  * bytes, or if the rate cannot be measured; this is not a failure. Takes 2 MiB of memory. */
 double disk_rate_s(mem *m, const char *dir, uint64_t bytes);
 
+/* disk_buffer_bytes - return about how many bytes of files the system keeps in memory before it
+ * lets writers wait for the disk. */
+double disk_buffer_bytes(void);
+
 #endif

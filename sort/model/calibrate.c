@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The speed of this rank, before and during a job.
+/* The speed of this rank, before a job.
  *
- * Before the job, the calibration runs the kernels of the sort on all threads of the rank, without
- * files or messages. It makes and sorts entries, gathers records and merges them by a loser tree,
- * and copies records with their checksum. A lap takes less than a millisecond on a usual core, so
- * it is short compared with the periods of quotas.
- *
- * During the job, threads end their tasks in any order and at any time. So the work of a task is
- * spread evenly over the time that the task took. */
+ * The calibration runs the kernels of the sort on all threads of the rank, without disks or
+ * messages. It makes and sorts entries, gathers records and merges them by a loser tree, copies
+ * records with their checksum, and writes them to a file in memory. A lap takes less than a
+ * millisecond on a usual core, so it is short compared with the periods of quotas. */
 #include "calibrate.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -16,17 +13,22 @@
 #include "kernel/gather.h"
 #include "kernel/merge.h"
 #include "kernel/radix.h"
+#include "io/file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
-	SAMPLE_BYTES = 3 << 19,
+	SAMPLE_BYTES = 3 << 17, /* short laps, because a rank with a quota has little time */
 	SAMPLE_RECS = 16384,
 	MIN_RECS = 64,
 	MAX_STREAMS = 64,
-	LAPS = 3 * 1365 /* at most; their moments take 64 KiB */
+	FILE_BYTES = 4 << 20, /* then the file is emptied, which takes long */
+	LAPS = KERNELS * 1024 /* at most; their moments take 64 KiB */
 };
 
 /* The data of one thread. */
@@ -44,6 +46,8 @@ typedef struct sample {
 	double ended[LAPS + 1]; /* the time at the end of each lap */
 	double cpu[LAPS + 1];   /* the thread's processor time at these moments */
 	checksum sum;           /* used, so that the compiler keeps the work */
+	int fd;                 /* a file in memory, */
+	uint64_t written;       /* and its length */
 	double limit_s;
 	calibrated found; /* rates are 0 if the thread did not run */
 } sample;
@@ -86,6 +90,12 @@ static void sample_lap(sample *c, int k)
 	} else if (k == KERNEL_COPY) {
 		memcpy(c->out, c->recs, c->n * bytes);
 		c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, bytes));
+	} else if (k == KERNEL_FILE) {
+		const size_t some = c->n * bytes;
+		if (c->written > FILE_BYTES && ftruncate(c->fd, 0) == 0)
+			c->written = 0;
+		(void)file_write_at(c->fd, c->recs, some, c->written, "a file in memory", NULL);
+		c->written += some;
 	} else {
 		unsigned char *to = c->out;
 		loser_tree t;
@@ -117,14 +127,19 @@ status calibrate_open(calibration **out, rank_env *env, unsigned threads, int st
 	const size_t n = size_min(size_max((size_t)fits, MIN_RECS), SAMPLE_RECS);
 	c->m = m;
 	c->threads = threads;
+	for (unsigned i = 0; i < threads; i++)
+		c->s[i].fd = -1;
 	for (unsigned i = 0; i < threads; i++) {
 		sample *s = &c->s[i];
 		s->lay = *l;
 		s->n = n;
+		s->fd = memfd_create("hetsort-calibration", MFD_CLOEXEC);
 		s->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
 		s->e = mem_array(m, n, each, "calibration", &env->e);
-		if (!s->e)
-			return ST_RESOURCE;
+		if (!s->e || s->fd < 0)
+			return s->e ? err_set(&env->e, ST_RESOURCE, "no file in memory: %s",
+					      strerror(errno))
+				    : ST_RESOURCE;
 		s->tmp = s->e + n;
 		s->order = s->tmp + n;
 		s->recs = (unsigned char *)(s->order + n);
@@ -179,6 +194,8 @@ lap_times calibrate_laps(const double *at, const double *cpu, size_t n)
 		const double quick = sorted[laps / 4];
 		const double range = sorted[laps - 1 - laps / 4] - sorted[laps / 4];
 		t.lap_s[k] = quick / t.share;
+		if (k == KERNEL_FILE) /* the speed does not include it */
+			continue;
 		all += quick;
 		errors += laps < 4 ? quick : OF_MEDIAN * range / sqrt((double)laps);
 	}
@@ -227,7 +244,8 @@ static void calibrate_thread(void *samples, unsigned worker)
 	c->found = (calibrated){ .rate = { .cpus = t.share,
 					   .sort_s = t.lap_s[KERNEL_SORT] / n_ln_n,
 					   .merge_s = t.lap_s[KERNEL_MERGE] / bytes,
-					   .copy_s = t.lap_s[KERNEL_COPY] / bytes },
+					   .copy_s = t.lap_s[KERNEL_COPY] / bytes,
+					   .file_s = t.lap_s[KERNEL_FILE] / bytes },
 				 .lap_error = t.lap_error,
 				 .share_error = t.share_error };
 }
@@ -244,8 +262,13 @@ calibrated calibrate_run(calibration *c, double limit_s)
 		if (!(r->sort_s > 0 && r->merge_s > 0 && r->copy_s > 0))
 			continue;
 		rates_join(&all.rate, r);
-		all.lap_error += one->lap_error / c->threads;
-		all.share_error += one->share_error / c->threads;
+		/* a thread that hardly got a processor hardly counts */
+		all.lap_error += one->lap_error * r->cpus;
+		all.share_error += one->share_error * r->cpus;
+	}
+	if (all.rate.cpus > 0) {
+		all.lap_error /= all.rate.cpus;
+		all.share_error /= all.rate.cpus;
 	}
 	return all;
 }
@@ -254,8 +277,11 @@ void calibrate_free(calibration *c)
 {
 	if (!c)
 		return;
-	for (unsigned i = 0; i < c->threads; i++)
+	for (unsigned i = 0; i < c->threads && c->s; i++) {
+		if (c->s[i].fd >= 0)
+			close(c->s[i].fd);
 		mem_free(c->m, c->s[i].e);
+	}
 	mem_free(c->m, c->s);
 	free(c);
 }
@@ -272,56 +298,4 @@ double calibrate_slowdown(const allowance *a, size_t p, size_t i)
 		}
 	const double slowdown = got / a[i].quota_cpus;
 	return wanted > a[i].quota_cpus && slowdown > 0 && isfinite(slowdown) ? slowdown : 1;
-}
-
-/* ------------------------------------------------------------------------- during the job */
-
-static const double FIRST_BIN_S = 1e-3;
-
-/* Return the bin of a moment. */
-static size_t speed_history_bin(const speed_history *p, double at_s)
-{
-	const double i = floor(at_s / p->bin_s);
-	return i < PACE_BINS - 1 ? (size_t)i : PACE_BINS - 1;
-}
-
-void speed_history_add(speed_history *p, double from_s, double to_s, double work)
-{
-	if (!p || !(from_s >= 0 && to_s >= from_s) || !isfinite(to_s))
-		return;
-	if (!(p->bin_s > 0))
-		p->bin_s = FIRST_BIN_S;
-	for (; to_s > PACE_BINS * p->bin_s; p->bin_s *= 2) /* join pairs of bins */
-		for (size_t i = 0; i < PACE_BINS; i++)
-			p->work[i] = i < PACE_BINS / 2 ? p->work[2 * i] + p->work[2 * i + 1] : 0;
-	p->end_s = fmax(p->end_s, to_s);
-	const size_t first = speed_history_bin(p, from_s), last = speed_history_bin(p, to_s);
-	if (first == last) {
-		p->work[first] += work;
-		return;
-	}
-	for (size_t i = first; i <= last; i++) {
-		const double lo = fmax(from_s, (double)i * p->bin_s);
-		const double hi = fmin(to_s, (double)(i + 1) * p->bin_s);
-		p->work[i] += work * ((hi - lo) / (to_s - from_s));
-	}
-}
-
-double speed_history_last_s(const speed_history *p, double part)
-{
-	double left = 0;
-	for (size_t i = 0; i < PACE_BINS; i++)
-		left += p->work[i];
-	if (!(left > 0))
-		return 0;
-	left *= part;
-	double hi = p->end_s;
-	for (size_t i = speed_history_bin(p, p->end_s) + 1; i-- > 0;) {
-		const double lo = (double)i * p->bin_s;
-		if (p->work[i] >= left)
-			return p->end_s - (hi - (hi - lo) * (left / p->work[i]));
-		left -= p->work[i];
-		hi = lo;
-	}
-	return p->end_s;
 }

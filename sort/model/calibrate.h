@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measure the speed of this rank, on generated records and while it reads and sorts. */
+/* Measure the speed of this rank on generated records. */
 #ifndef HETSORT_MODEL_CALIBRATE_H
 #define HETSORT_MODEL_CALIBRATE_H
 
@@ -8,7 +8,7 @@
 
 typedef struct calibration calibration;
 
-/* calibrate_open - allocate a sample for each thread: at most 6 MiB, unless records are long. All
+/* calibrate_open - allocate a sample for each thread: at most 1.5 MiB, unless records are long. All
  * samples together take at most most_bytes, but at least 100 kB each. streams: the number of
  * streams that a sample is merged from. The caller frees *out, also on failure. */
 status calibrate_open(calibration **out, rank_env *env, unsigned threads, int streams,
@@ -29,13 +29,13 @@ calibrated calibrate_run(calibration *c, double limit_s);
 void calibrate_free(calibration *c);
 
 /* The kinds of work of a calibration, which a thread repeats in turn. */
-typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
+typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNEL_FILE, KERNELS } kernel;
 
 /* The times of a thread's laps. Without any time all are 0, and the errors 1. */
 typedef struct lap_times {
 	double lap_s[KERNELS]; /* stalls included */
 	double share;          /* the part of the time in which the thread had the processor */
-	double lap_error, share_error; /* as in calibrated */
+	double lap_error, share_error; /* as in calibrated; of the program's kernels */
 } lap_times;
 
 /* calibrate_laps - find the seconds that one lap of each kernel takes.
@@ -62,22 +62,5 @@ typedef struct allowance {
  * ranks of a group want more processors than their quota, they divide the quota in proportion to
  * the processors that they had. Otherwise the factor is 1. It is always above zero and finite. */
 double calibrate_slowdown(const allowance *a, size_t p, size_t i);
-
-enum { PACE_BINS = 256 };
-
-/* The work that is done over time, in bins of equal width. All zero: no work yet. */
-typedef struct speed_history {
-	double bin_s; /* width; it doubles when time runs past the last bin */
-	double end_s; /* the end of the latest work */
-	double work[PACE_BINS];
-} speed_history;
-
-/* speed_history_add - add work done evenly between two moments, in seconds since the beginning.
- * Work may be added in any order, and may overlap in time. p NULL: do nothing. */
-void speed_history_add(speed_history *p, double from_s, double to_s, double work);
-
-/* speed_history_last_s - return the seconds that the last part of all work took, with the precision
- * of a bin. part: in (0, 1]. 0: there was no work. */
-double speed_history_last_s(const speed_history *p, double part);
 
 #endif

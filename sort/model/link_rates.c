@@ -11,7 +11,7 @@
  * Rank 0 chooses the pairs. It ends measuring if no link can delay the job, or if another round
  * would take too large a part of the job's predicted time. A job with slow links takes longer, so
  * it may have more rounds. Unless the user asks to measure, a small job has few messages in its
- * first round. Measuring takes 0.75 MiB of memory. Each round broadcasts 8 bytes per rank. */
+ * first round. Measuring takes 1.25 MiB of memory. Each round broadcasts 8 bytes per rank. */
 #include "rank_speeds.h"
 #include "base/clock.h"
 #include "base/usage.h"
@@ -22,7 +22,6 @@
 
 enum {
 	MESSAGE_BYTES = 256 << 10,
-	SLOTS = 2, /* messages in flight in each direction */
 	LEAST_MESSAGES = 8,
 	MOST_MESSAGES = 64,
 	RINGS = 4, /* the first rounds, with the next hosts */
@@ -64,11 +63,11 @@ typedef struct measuring {
 /* --------------------------------------------------------------------------- one measurement */
 
 typedef struct link_stream {
-	comm_req req[SLOTS];
+	comm_req req[LINK_SLOTS];
 	int peer; /* -1: none */
 	bool sending;
 	unsigned begun, done, messages;
-	unsigned char *buf; /* one message to send, or SLOTS messages to receive */
+	unsigned char *buf; /* one message to send, or LINK_SLOTS messages to receive */
 	double ended_s;
 } link_stream;
 
@@ -77,8 +76,9 @@ static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 {
 	bool done = false;
 	status rc = ST_OK;
-	for (; rc == ST_OK && s->begun < s->messages && s->begun - s->done < SLOTS; s->begun++) {
-		const size_t slot = s->begun % SLOTS;
+	for (; rc == ST_OK && s->begun < s->messages && s->begun - s->done < LINK_SLOTS;
+	     s->begun++) {
+		const size_t slot = s->begun % LINK_SLOTS;
 		const int tag = TAG_LINK_RATES + (int)slot;
 		comm_req *r = &s->req[slot];
 		rc = s->sending ? comm_send(c, s->buf, MESSAGE_BYTES, s->peer, tag, r)
@@ -86,7 +86,7 @@ static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 					    s->peer, tag, r);
 	}
 	if (rc == ST_OK && s->done < s->begun)
-		rc = comm_test(c, &s->req[s->done % SLOTS], &done);
+		rc = comm_test(c, &s->req[s->done % LINK_SLOTS], &done);
 	if (rc != ST_OK || !done)
 		return rc;
 	*moved = true;
@@ -273,23 +273,24 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 {
 	const size_t p = t->g->p;
 	const uint64_t n = t->s->records / p;
-	const job_load l = { .in = n, .out = n, .ranks = p, .cpus = t->g->cpus, .far = 1 };
+	const job_load l = { .in = n, .out = n, .ranks = p, .far = 1 };
 	double job_s = 0;
 	bool delays = false; /* a link may delay the job */
 	if (i > 0)
 		to_hosts(t, link_s);
 	for (size_t k = 0; k < p; k++) {
 		rates r = t->s->rate[k];
+		r.link_s = 0;
 		const job_time work = job_time_of(&r, env->o, &l);
 		r.link_s = link_s[k];
-		job_s = fmax(job_s, job_time_equal_s(&r, env->o, n, p, t->g->cpus));
-		delays = delays || job_time_link_s(&r, env->o, n, p) >
+		job_s = fmax(job_s, job_time_equal_s(&r, env->o, n, p));
+		delays = delays || job_time_link_s(&r, env->o, &l) >
 					   HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
 	}
 	const double part = env->o->measure_links ? ASKED_PART : PART;
 	const double most_s = fmin(part * job_s, MOST_S);
 	const rates slow = { .link_s = job_time_byte_s(1e-6 * MESSAGE_BYTES) }; /* 1 message/s */
-	const double messages = job_time_link_s(&slow, env->o, n, p);
+	const double messages = job_time_link_s(&slow, env->o, &l);
 	measuring m = { .continues = i == 0 || (delays && spent_s * (i + 1) <= most_s * i),
 			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S),
 			.most_s = most_s,
@@ -309,7 +310,7 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan 
 		sizeof *t.seen + sizeof *t.best + sizeof *t.pure + sizeof *t.met + sizeof *t.order;
 	t.with = mem_array(&env->m, 1, ranks * sizeof *t.with + p * each, "links", &env->e);
 	unsigned char *buf =
-		mem_array(&env->m, 1 + SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
+		mem_array(&env->m, 1 + LINK_SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
 	status rc = comm_agree(env->c, t.with && buf ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		const double begun_s = now_s();
@@ -322,7 +323,7 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan 
 			n = rank_speeds_on_host(g, i);
 			t.most = size_max(t.most, n);
 		}
-		memset(buf, 1, (size_t)(1 + SLOTS) * MESSAGE_BYTES);
+		memset(buf, 1, (size_t)(1 + LINK_SLOTS) * MESSAGE_BYTES);
 		for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
 			measuring m = { 0 };
 			if (p)

@@ -42,6 +42,9 @@ typedef enum adapt_state {
 	ADAPT_CHANGED,
 } adapt_state;
 
+/* The origin of the rate of a link or disk. */
+typedef enum rate_origin { RATE_NOMINAL, RATE_GIVEN, RATE_MEASURED, RATE_ORIGINS } rate_origin;
+
 /* The origin of the shares, if speeds were to be measured. */
 typedef enum shares_origin {
 	SHARES_BY_OPTIONS,      /* speeds were not to be measured */
@@ -49,6 +52,7 @@ typedef enum shares_origin {
 	SHARES_BY_EQUAL_SPEEDS, /* measured: the difference is less than the error */
 	SHARES_BY_DOUBT,        /* equal: others gain less than the errors can cost */
 	SHARES_BY_HASTE,        /* equal: the job is too short for measuring */
+	SHARES_BY_PROCESSORS,   /* likewise, but the numbers of processors promise a gain */
 	SHARES_ORIGINS
 } shares_origin;
 
@@ -89,9 +93,11 @@ typedef struct rank_result {
 	uint64_t planned_out_before; /* by the first plan; not set if adapt_state is ADAPT_OFF */
 	double speed_error;          /* of a measured speed: the part by which it may be wrong */
 	int32_t shares_by;           /* a shares_origin; only on rank 0 */
-	double speed_seen;   /* while reading and sorting, on the scale of speed; 0: not measured */
-	double adapt_gain;   /* predicted, as a part of the time that was left */
-	int32_t adapt_state; /* an adapt_state */
+	int32_t links_by, disk_by;   /* rate_origins */
+	double both_s[2];  /* predicted for the shares, and for equal ones; the same on all ranks */
+	double speed_seen; /* while reading and sorting, on the scale of speed; 0: not measured */
+	double adapt_gain; /* predicted, as a part of the time that was left */
+	int32_t adapt_state;             /* an adapt_state */
 	char bound_by[BOUND_TEXT_BYTES]; /* the plan's bottleneck */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;

@@ -24,12 +24,19 @@ enum {
 	LEAST_SAMPLE_BYTES = 256 << 10
 };
 
-/* The seconds of a measurement: if nothing slows the rank, if something does, and the number of
- * periods of a quota. */
-static const double FREE_S = 0.02, SLOWED_S = 0.06, PERIODS = 3;
+/* The seconds of a measurement: if nothing slows the rank, the least in a short job, if something
+ * slows it, and the number of periods of a quota. */
+static const double FREE_S = 0.02, LEAST_S = 0.004, SLOWED_S = 0.06, PERIODS = 3;
 
-/* A measurement may take this part of the job's predicted time. */
-static const double CALIBRATE_PART = 0.015;
+/* The seconds in which rank 0 measures one processor, and their largest part of the job. */
+static const double MOMENT_S = 0.005, MOMENT_PART = 0.01;
+
+/* The error of a speed that is not measured: a processor may be half as fast as a nominal one. */
+static const double NOMINAL_ERROR = 1;
+
+/* A measurement may take this part of the job's predicted time, or the second one if a quota is a
+ * sign that ranks differ. */
+static const double CALIBRATE_PART = 0.015, QUOTA_PART = 0.05;
 
 /* A thread that had less of its processor than this was slowed. */
 static const double FREE_SHARE = 0.97;
@@ -157,19 +164,16 @@ static status most_seconds(rank_env *env, double value, double *most)
 	return rc;
 }
 
-/* Measure for a time that the job allows, and again if a rank was slowed. Sets *enough to false if
- * the job is too short for that. */
+/* Measure for a part of the job's job_s seconds, and again if a rank was slowed. Sets *enough to
+ * false if the job is too short for that. */
 static status calibrate_within(rank_env *env, calibration *c, unsigned threads, double job_s,
 			       calibrated *got, allowance *had, bool *enough)
 {
 	const quota q = quota_find("");
-	const double quota_cpus = q.cpus > 0 ? fmin(q.cpus, threads) : threads;
-	const double budget_s = env->o->calibrate ? INFINITY : CALIBRATE_PART;
-	double longest_s, limit_s = fmax(FREE_S, PERIODS * q.period_s);
-	status rc = most_seconds(env, job_s * threads / quota_cpus, &longest_s);
-	const double most_s = budget_s * longest_s;
-	if (rc == ST_OK)
-		rc = most_seconds(env, limit_s, &limit_s);
+	double limit_s = fmax(fmin(FREE_S, CALIBRATE_PART * job_s), LEAST_S), longest_s;
+	status rc = most_seconds(env, fmax(limit_s, PERIODS * q.period_s), &limit_s);
+	const double part = limit_s > FREE_S ? QUOTA_PART : CALIBRATE_PART;
+	const double most_s = env->o->calibrate ? INFINITY : part * job_s;
 	*enough = limit_s <= most_s;
 	if (rc != ST_OK || !*enough)
 		return rc;
@@ -191,15 +195,13 @@ static status calibrate_within(rank_env *env, calibration *c, unsigned threads, 
 }
 
 /* Measure this rank; all ranks do so at the same time. */
-static status calibrate_rank(rank_env *env, unsigned threads, share_plan *s, rates *rate,
-			     allowance *had)
+static status calibrate_rank(rank_env *env, unsigned threads, double job_s, share_plan *s,
+			     rates *rate, allowance *had)
 {
 	calibration *c = NULL;
 	calibrated got = { .lap_error = 0 };
 	const settings *o = env->o;
 	const size_t p = (size_t)env->c->size;
-	const rates nominal = job_time_nominal(1);
-	const double job_s = job_time_equal_s(&nominal, o, s->records / p, p, threads);
 	const uint64_t half = o->memory.bytes / 2 / p;
 	const uint64_t share = s->records / p * o->lay.record_bytes;
 	const uint64_t most = u64_max(share / SAMPLE_PART, LEAST_SAMPLE_BYTES);
@@ -345,36 +347,54 @@ status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, c
 	return speeds_load(arg, &w, number, &env->e);
 }
 
-/* Use the speeds given by the user. Without them, and for virtual ranks, all speeds are 1. The
- * speeds before and after the exchange are the same. */
-static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
+/* Measure one processor of this rank for a moment, by its processor time, unless the job is too
+ * short for that or its time does not matter. Return whether *r are its rates. */
+static bool own_processor(rank_env *env, double job_s, rates *r)
 {
-	for (size_t i = 0; i < g->p; i++)
-		s->speed[i] = 1;
-	status rc = ST_OK;
-	if (env->o->speeds && !env->o->emulate)
-		rc = rank_numbers_load(env, g, env->o->speeds, "speed", s->speed);
-	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
-		g->before[i] = g->after[i] = s->speed[i];
-		const double disk_s = s->rate[i].disk_s;
-		s->rate[i] = job_time_nominal(s->speed[i]);
-		s->rate[i].disk_s = disk_s;
+	calibration *c = NULL;
+	bool known = false;
+	if (env->c->processes == 1 || env->o->explain || MOMENT_S > MOMENT_PART * job_s)
+		return false;
+	if (calibrate_open(&c, env, 1, env->c->size, LEAST_SAMPLE_BYTES) == ST_OK) {
+		*r = calibrate_run(c, MOMENT_S).rate;
+		known = r->sort_s > 0;
+		rates_scale(r, r->cpus);
 	}
-	return rc;
+	calibrate_free(c);
+	return known;
 }
 
-/* Set the processors of given rates. A speed is of all processors of a rank. */
-static void set_processors(const settings *o, rank_speeds *g, share_plan *s)
+/* Use the speeds given by the user; for virtual ranks, all are 1. The speeds before and after the
+ * exchange are the same. They are relative, so the processor of rank 0 shows what they mean; if it
+ * is not measured, the fastest processor of all is taken to be a nominal one. Without speeds, all
+ * processors are alike. */
+static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 {
-	for (size_t i = 0, n; i < g->p; i += n) {
-		n = count_alike(g, i);
-		for (size_t k = i; k < i + n; k++)
-			s->rate[g->order[k]].cpus = cpus_each(o, rank_place(g, i), n);
+	const bool given = env->o->speeds && !env->o->emulate;
+	const double own_cpus = g->placement->own_cpus;
+	double unit = INFINITY; /* processors of a rank of speed 1 */
+	rates processor = job_time_nominal(1, own_cpus);
+	const double job_s = job_time_equal_s(&processor, env->o, s->records / g->p, g->p);
+	for (size_t i = 0; i < g->p; i++)
+		s->speed[i] = 1;
+	const status rc =
+		given ? rank_numbers_load(env, g, env->o->speeds, "speed", s->speed) : ST_OK;
+	for (size_t i = 0; i < g->p; i++)
+		unit = fmin(unit, g->placement[i].own_cpus / s->speed[i]);
+	processor = job_time_nominal(1, 1);
+	if (rc == ST_OK && own_processor(env, job_s, &processor))
+		unit = own_cpus / s->speed[0];
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
+		const double cpus = g->placement[i].own_cpus;
+		rates *r = &s->rate[i];
+		g->before[i] = g->after[i] = s->speed[i];
+		g->had[i].error = given ? 0 : NOMINAL_ERROR;
+		*r = processor;
+		rates_scale(r, 1 / (given ? s->speed[i] * unit : cpus));
+		r->cpus = cpus;
+		r->disk_s = g->placement[i].files.disk_s;
 	}
-	for (size_t i = 0; i < g->p; i++)
-		g->cpus += s->rate[i].cpus / (double)g->p;
-	for (size_t i = 0; i < g->p; i++)
-		s->rate[i].cpus /= g->cpus;
+	return rc;
 }
 
 /* Set the member at offset `at` of the rates of each rank, from the MB/s that the user gives. */
@@ -394,85 +414,114 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 }
 
 /* Replace similar measured rates of disks by their mean. */
-static void join_disks(const rank_speeds *g, share_plan *s)
+static void join_disks(const rank_speeds *g)
 {
 	double *disk_s = g->before; /* has no speeds yet */
 	for (size_t i = 0; i < g->p; i++)
-		disk_s[i] = s->rate[i].disk_s;
+		disk_s[i] = g->placement[i].files.disk_s;
 	rank_speeds_alike(disk_s, g->order, g->p, DISKS_ALIKE);
 	for (size_t i = 0; i < g->p; i++)
-		s->rate[i].disk_s = disk_s[i];
+		g->placement[i].files.disk_s = disk_s[i];
 }
 
-/* Refuse rates that no rank can have measured. */
-static status check_gathered(rank_env *env, const rank_speeds *g, const share_plan *s)
+static bool in_range(const double *value, size_t n, double least)
 {
-	for (size_t i = 0; i < g->p; i++) {
-		const rates *r = &s->rate[i];
-		const allowance none = { .group = 0 }, *had = s->measured ? &g->had[i] : &none;
-		const double least = s->measured ? 1e-30 : 0;
-		const double work[] = { r->cpus, r->sort_s, r->merge_s, r->copy_s };
-		const double rest[] = { r->disk_s, had->error, had->wants_cpus };
-		bool sound = true;
-		for (size_t k = 0; k < sizeof work / sizeof *work; k++)
-			sound = sound && work[k] >= least && work[k] <= 1e30;
-		for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
-			sound = sound && rest[k] >= 0 && rest[k] <= 1e30;
-		if (!sound)
-			return err_set(&env->e, ST_PEER, "a rank sent an invalid rate: rank %zu",
-				       i);
-	}
-	return ST_OK;
+	bool sound = true;
+	for (size_t i = 0; i < n; i++)
+		sound = sound && value[i] >= least && value[i] <= 1e30;
+	return sound;
 }
 
-status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, share_plan *s,
+static status invalid_rate(rank_env *env, size_t rank)
+{
+	return err_set(&env->e, ST_PEER, "a rank sent an invalid rate: rank %zu", rank);
+}
+
+status rank_speeds_find(rank_env *env, double cpus, const rank_storage *f, share_plan *s,
 			rank_speeds *g)
 {
 	const settings *o = env->o;
-	allowance had = { .group = 0 };
-	rates rate = { 0 }; /* not in s, because no rank may gather into the memory that it sends */
 	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
-	if (rc == ST_OK && s->measured)
-		rc = calibrate_rank(env, threads, s, &rate, &had);
 	const processors p = processors_find();
 	placement mine = { .host_id = env->c->host_id,
 			   .cpus = p.set_hash,
 			   .count = p.count,
 			   .online = p.online,
-			   .cold = f->cold };
-	rate.disk_s = f->disk_s;
+			   .files = *f,
+			   .own_cpus = cpus };
 	memcpy(mine.host, env->c->host, sizeof mine.host);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
-	for (size_t i = 0; i < g->p; i++)
-		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* a rank may send anything */
-	if (rc == ST_OK && s->measured)
-		rc = comm_gather(env->c, &had, g->had, sizeof had, 0);
-	if (rc == ST_OK)
-		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);
-	if (rc == ST_OK)
-		rc = check_gathered(env, g, s);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
+		placement *at = &g->placement[i];
+		const double sent[] = { at->files.disk_s, at->files.input_s };
+		at->host[HOST_BYTES - 1] = '\0'; /* a rank may send anything */
+		if (!in_range(sent, 2, 0) || !in_range(&at->own_cpus, 1, 1e-30))
+			rc = invalid_rate(env, i);
+	}
 	if (rc != ST_OK || !g->p)
 		return rc;
-	join_disks(g, s);
+	join_disks(g);
+	rc = given_speeds(env, g, s);
 	rank_speeds_sort(g);
 	if (env->c->processes > 1)
 		note_one_processor(env, g);
-	if (s->measured) {
-		adjust_rates(g, s);
-		rank_speeds_join(o, g, s);
-		rank_speeds_sort(g);
-		g->cpus = 1;
-	} else {
-		rc = given_speeds(env, g, s);
-		set_processors(o, g, s);
-	}
 	if (rc == ST_OK && !o->from_root)
 		rc = given_rates(env, g, o->links, "link", s, offsetof(rates, link_s));
 	if (rc == ST_OK)
 		rc = given_rates(env, g, o->disks, "disk", s, offsetof(rates, disk_s));
-	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		s->rate[i].input_s = g->placement[i].cold ? s->rate[i].disk_s : 0;
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
+		const double input_s = g->placement[i].files.input_s;
+		s->rate[i].input_s =
+			input_s > 0 && s->rate[i].disk_s > 0 ? s->rate[i].disk_s : input_s;
+	}
+	return rc;
+}
+
+/* Return the seconds of the job by the present rates, if no disk delays it. */
+static double job_seconds(const settings *o, const rank_speeds *g, const share_plan *s)
+{
+	double most_s = 0;
+	for (size_t i = 0; i < g->p; i++) {
+		rates r = s->rate[i];
+		r.disk_s = 0;
+		most_s = fmax(most_s, job_time_equal_s(&r, o, s->records / g->p, g->p));
+	}
+	return most_s;
+}
+
+status rank_speeds_measure(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
+{
+	const settings *o = env->o;
+	struct {
+		rates rate;
+		allowance had;
+	} mine = { .rate = { 0 } }, *all = NULL;
+	double job_s = job_seconds(o, g, s);
+	status rc = comm_bcast(env->c, &job_s, sizeof job_s, 0);
+	if (rc == ST_OK)
+		rc = calibrate_rank(env, threads, job_s, s, &mine.rate, &mine.had);
+	if (rc != ST_OK || !s->measured)
+		return rc;
+	all = mem_array(&env->m, g->p, sizeof *all, "speeds", &env->e);
+	rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_gather(env->c, &mine, all, sizeof mine, 0);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
+		const rates *r = &all[i].rate;
+		const double work[] = { r->cpus, r->sort_s, r->merge_s, r->copy_s, r->file_s };
+		const double had[] = { all[i].had.error, all[i].had.wants_cpus };
+		if (!in_range(work, 5, 1e-30) || !in_range(had, 2, 0))
+			rc = invalid_rate(env, i);
+		rates_copy_work(&s->rate[i], r);
+		g->had[i] = all[i].had;
+	}
+	mem_free(&env->m, all);
+	if (rc == ST_OK && g->p) {
+		adjust_rates(g, s);
+		rank_speeds_join(o, g, s);
+		rank_speeds_sort(g);
+	}
 	return rc;
 }
 
@@ -512,77 +561,5 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 	}
 	const status rc = wisdom_set_ranks(w, rank, g->p, &env->e);
 	mem_free(&env->m, rank);
-	return rc;
-}
-
-/* ----------------------------------------------------------------------------------- emulation */
-
-/* At rank 0: let the planner library find the numbers of virtual ranks. */
-static status plan_counts(emulation *m, const settings *o, const speeds_want *w, err *e)
-{
-	/* for EMULATE_BEST: more ranks fit the speeds better, but cost windows and messages */
-	enum { MOST_PER_NODE = 4 };
-	hetpart_plan *plan = NULL;
-	hetpart_err he = { HETPART_OK, "" };
-	double *speed = calloc(w->n, sizeof *speed);
-	if (!speed)
-		return err_set(e, ST_RESOURCE, "no memory for %zu speeds", w->n);
-	status rc = speeds_load(o->speeds, w, speed, e);
-	if (rc == ST_OK) {
-		const hetpart_status st =
-			o->emulate == EMULATE_BEST
-				? hetpart_emulate_best(&plan, speed, w->n, MOST_PER_NODE * w->n,
-						       &he)
-				: hetpart_emulate_create(&plan, speed, w->n, (uint64_t)o->emulate,
-							 &he);
-		rc = shares_status(st, &he, e);
-	}
-	if (rc == ST_OK)
-		m->efficiency = hetpart_emulate_efficiency(plan, speed);
-	for (size_t i = 0; rc == ST_OK && i < w->n; i++) {
-		m->count[i] = (int)hetpart_plan_share(plan, i);
-		if (m->count[i] == 0)
-			rc = err_set(e, ST_REFUSED,
-				     "--emulate has no virtual rank for rank %zu (%s), which is "
-				     "too slow: use a larger number, or omit that node",
-				     i, quoted(speeds_host(w, i)));
-		else if (m->count[i] > COMM_MAX_VIRTUAL)
-			rc = err_set(e, ST_REFUSED,
-				     "--emulate has %d virtual ranks for rank %zu (%s): at most %d "
-				     "fit one process",
-				     m->count[i], i, quoted(speeds_host(w, i)), COMM_MAX_VIRTUAL);
-	}
-	hetpart_plan_free(plan);
-	free(speed);
-	return rc;
-}
-
-status emulation_plan(emulation *m, comm *c, const settings *o, err *e)
-{
-	const size_t p = (size_t)c->size;
-	int32_t first = o->emulate;
-	char(*name)[HOST_BYTES] = calloc(p, sizeof *name);
-	*m = (emulation){ .count = calloc(p, sizeof *m->count) };
-	status rc = name && m->count ? ST_OK
-				     : err_set(e, ST_RESOURCE, "no memory for %d hosts", c->size);
-	rc = comm_agree(c, rc);
-	if (rc == ST_OK) {
-		rc = comm_bcast(c, &first, sizeof first, 0);
-		/* with different values, ranks would wait for one another in different calls */
-		if (rc == ST_OK && first != o->emulate)
-			rc = err_set(e, ST_REFUSED, "--emulate is not the same on all ranks");
-		rc = comm_agree(c, rc);
-	}
-	if (rc == ST_OK)
-		rc = comm_gather(c, c->host, name, sizeof *name, 0);
-	if (rc == ST_OK) {
-		const speeds_want w = { "speed", p, *name, sizeof *name };
-		rc = comm_agree(c, c->rank == 0 ? plan_counts(m, o, &w, e) : ST_OK);
-	}
-	if (rc == ST_OK)
-		rc = comm_bcast(c, m->count, p * sizeof *m->count, 0);
-	for (size_t i = 0; i < p && rc == ST_OK; i++)
-		m->size += m->count[i];
-	free(name);
 	return rc;
 }

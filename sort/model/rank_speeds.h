@@ -8,6 +8,12 @@
 #include "shares.h"
 #include "wisdom.h"
 
+/* The files of a rank. */
+typedef struct rank_storage {
+	double disk_s;  /* seconds per byte of the output's disk; 0: in memory */
+	double input_s; /* likewise of the input's disk */
+} rank_storage;
+
 /* The place of a rank. Ranks with the same host and set of processors are alike and get equal
  * speeds. The scheduler moves their threads between the processors, so the time that one rank
  * loses, another one gains. */
@@ -16,7 +22,8 @@ typedef struct placement {
 	uint64_t host_id;
 	uint64_t cpus;          /* a hash of the set of processors that the rank may use */
 	uint32_t count, online; /* the number of these processors, and of all that are online */
-	uint64_t cold;          /* 1: the input of the rank is on its disk, not in memory */
+	rank_storage files;
+	double own_cpus; /* the processors that the rank may use, by quotas and threads */
 } placement;
 
 /* The data for rank 0's plan; p is 0 at the other ranks. */
@@ -28,21 +35,19 @@ typedef struct rank_speeds {
 	double *after;        /* and for the one that is written */
 	size_t *order;        /* ranks sorted by host, then by processors */
 	size_t *like;         /* for measured speeds: the first rank that is equally fast */
-	double cpus;          /* mean processors of a rank, if rates are of one processor; else 1 */
 } rank_speeds;
 
-/* The files of a rank, as rank_speeds_find() needs them. */
-typedef struct rank_storage {
-	bool cold;     /* the input is on the disk */
-	double disk_s; /* measured seconds per byte of the output's disk; 0: not known */
-} rank_storage;
-
-/* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0; links only if the user
- * gives their rates. The caller has set s->records and s->measured. If s->measured is true, measure
- * this number of threads per rank, and set it to false if the job is too short for that. The caller
- * frees g, also on failure. */
-status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, share_plan *s,
+/* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0 with given or nominal
+ * values. Links get a rate if the user gives it, or if the nominal one is to be used. The caller
+ * has set s->records. The caller frees g, also on failure. cpus  the processors that this rank may
+ * use. */
+status rank_speeds_find(rank_env *env, double cpus, const rank_storage *f, share_plan *s,
 			rank_speeds *g);
+
+/* rank_speeds_measure - collective: replace speeds and rates by those that `threads` threads of
+ * each rank show, all at the same time. Sets s->measured, to false if the job is too short for that
+ * by the present rates. */
+status rank_speeds_measure(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);
 
@@ -73,9 +78,10 @@ status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, c
 /* rank_speeds_name - at rank 0: give the names and numbers of processors of the ranks to wisdom. */
 status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w);
 
-/* Messages that measure links have this tag or the next one. A simulation (sim/) scales the size of
- * blocks of records, but not of these messages. */
-enum { TAG_LINK_RATES = 60 };
+/* Messages that measure links have this tag or one of the next, by the number of messages in flight
+ * in each direction. A simulation (sim/) scales the size of blocks of records, but not of these
+ * messages. */
+enum { TAG_LINK_RATES = 60, LINK_SLOTS = 4 };
 
 /* link_rates_measure - collective: measure the links between hosts, all at the same time. Each rank
  * sends to a rank of another host and receives from one. If a link may affect the shares, further

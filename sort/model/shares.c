@@ -1,147 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plan of shares, and three ways to find shares: by speed, by costs, and by the times of work,
- * links and disks. Rank 0 finds the shares, the other ranks receive them.
- *
- * A plan takes 72 bytes per rank. If one process has all ranks, they share the arrays of the first
- * plan. The memory of a plan counts for no rank. */
+/* Three ways to find shares: by speed, by costs, and by the times of processors, links and disks.
+ */
 #include "shares.h"
 #include "base/arith.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The header of arrays in one block of memory. */
-struct share_arrays {
-	atomic_int holders; /* plans that use the arrays; the last one frees them */
-	size_t ranks;       /* entries of each array */
-};
-
-static share_arrays *share_arrays_alloc(rank_env *env, size_t bytes_a_rank)
-{
-	const size_t p = (size_t)env->c->size;
-	share_arrays *a = calloc(1, sizeof *a + p * bytes_a_rank);
-	if (a)
-		*a = (share_arrays){ .holders = 1, .ranks = p };
-	else
-		err_set(&env->e, ST_RESOURCE, "no memory for the shares of %zu ranks", p);
-	return a;
-}
-
-static void share_arrays_release(share_arrays *a)
-{
-	if (a && atomic_fetch_sub(&a->holders, 1) == 1)
-		free(a);
-}
-
-static void share_plan_set_arrays(share_plan *s)
-{
-	s->in = (void *)(s->shares + 1);
-	s->out = s->in + s->shares->ranks;
-	s->before = s->out + s->shares->ranks;
-}
-
-static status share_plan_alloc(rank_env *env, share_plan *s)
-{
-	s->shares = share_arrays_alloc(env, sizeof *s->in + sizeof *s->out + sizeof *s->before);
-	if (!s->shares)
-		return ST_RESOURCE;
-	share_plan_set_arrays(s);
-	return ST_OK;
-}
-
-/* Let all ranks use the arrays of rank 0. */
-static status share_plan_join(rank_env *env, share_plan *s)
-{
-	process_pointer both[] = { process_pointer_to(s->speeds), process_pointer_to(s->shares) };
-	const status rc = comm_bcast(env->c, both, sizeof both, 0);
-	if (rc != ST_OK || env->c->rank == 0)
-		return rc;
-	if (!process_pointer_is_whole(&both[0]) || !process_pointer_is_whole(&both[1]))
-		return err_set(&env->e, ST_PEER, "rank 0 sent invalid addresses of the shares");
-	s->speeds = both[0].at;
-	s->shares = both[1].at;
-	atomic_fetch_add(&s->speeds->holders, 1);
-	atomic_fetch_add(&s->shares->holders, 1);
-	share_plan_set_arrays(s);
-	return ST_OK;
-}
-
-status share_plan_make(rank_env *env, share_plan *s)
-{
-	status rc = ST_OK;
-	*s = (share_plan){ .common = env->c->process_ranks == env->c->size };
-	if (!s->common || env->c->rank == 0) {
-		s->speeds = share_arrays_alloc(env, sizeof *s->speed + sizeof *s->rate);
-		rc = s->speeds ? share_plan_alloc(env, s) : ST_RESOURCE;
-	}
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK && s->common)
-		rc = comm_agree(env->c, share_plan_join(env, s)); /* all join before any frees */
-	if (rc == ST_OK) {
-		s->speed = (void *)(s->speeds + 1);
-		s->rate = (void *)(s->speed + s->speeds->ranks);
-	}
-	return rc;
-}
-
-status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
-{
-	const size_t bytes = (size_t)env->c->size * sizeof *s->in;
-	*s = (share_plan){ .records = old->records,
-			   .measured = old->measured,
-			   .speed = old->speed,
-			   .rate = old->rate };
-	if (share_plan_alloc(env, s) != ST_OK)
-		return ST_RESOURCE;
-	memcpy(s->in, old->in, bytes);
-	memcpy(s->out, old->out, bytes);
-	memcpy(s->before, old->before, bytes);
-	return ST_OK;
-}
-
-void share_plan_drop(share_plan *s)
-{
-	share_arrays_release(s->shares);
-}
-
-void share_plan_replace(share_plan *old, share_plan *s)
-{
-	share_plan_drop(old);
-	s->speeds = old->speeds;
-	*old = *s;
-	*s = (share_plan){ 0 };
-}
-
-void share_plan_free(share_plan *s)
-{
-	share_plan_drop(s);
-	share_arrays_release(s->speeds);
-}
-
-void share_plan_sum_out(const rank_env *env, share_plan *s)
-{
-	uint64_t sum = 0;
-	for (int i = 0; i < env->c->size; i++)
-		s->before[i] = sum += s->out[i];
-}
-
-status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, bool is_stdin,
-			const char *what)
-{
-	uint64_t sum = 0;
-	bool ok = true;
-	for (int i = 0; i < env->c->size; i++)
-		ok &= !__builtin_add_overflow(sum, share[i], &sum);
-	if (!ok || (sum != records && !is_stdin))
-		return err_set(&env->e, ST_PEER,
-			       "the shares that rank 0 has planned for %s do not add up to %" PRIu64
-			       " records",
-			       what, records);
-	return ST_OK;
-}
 
 /* --------------------------------------------------------------------------- speeds and costs */
 
@@ -210,18 +75,28 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 	return shares_status(st, &he, e);
 }
 
-/* ---------------------------------------------------------------------------- links and disks
+/* ------------------------------------------------------------------------------- all resources
  *
  * A job has two passes: in the first, all ranks read; in the second, all ranks sort on demand,
- * send, merge and write. In the second pass a rank sends the records that it has read, so a slow
- * link limits both of its shares. If such a rank reads fewer records, the first pass takes longer,
- * but the second one is shorter. A search over the time of the second pass finds the best balance.
- * Each step of the search is one plan of libhetpart. Ranks that are alike are planned as a group.
+ * send, merge and write. A rank sends the records that it has read, so a slow link or processor
+ * limits both of its shares. If such a rank reads fewer records, the first pass takes longer, but
+ * the second one is shorter. A search over the time of the second pass finds the best balance. Each
+ * step of the search is one plan of libhetpart. Ranks that are alike are planned as a group.
  */
 
-enum { STEPS = 20 }; /* of the search: they narrow the bracket to 1/15000 */
+enum {
+	STEPS = 20, /* of the search, at most */
+	ROUNDS = 3  /* what a rank sends depends on both its shares, which are found in turn */
+};
 
 static const double GOLDEN = 0.6180339887498949;
+
+/* The search ends when it knows the time to this part. */
+static const double EXACT = 0.002;
+
+/* Shares by speed are kept if others save only this part of the time. If links or disks bind,
+ * shares must save more than equal ones: the model knows them less well. */
+static const double NOTICEABLE = 0.02, DOUBTFUL = 0.05;
 
 /* The common properties of the ranks of a group. */
 typedef struct likeness {
@@ -237,8 +112,8 @@ _Static_assert(sizeof(likeness) == sizeof(rates) + 2 * sizeof(void *) + sizeof(u
 typedef struct group {
 	const bound_ranks *b;
 	likeness like;
-	uint64_t count;   /* of ranks */
-	uint64_t each_in; /* records that each rank has to send, for group_after_s() */
+	uint64_t count;             /* of ranks */
+	uint64_t each_in, each_out; /* the shares of each rank in the present plan */
 } group;
 
 static group group_make(const bound_ranks *b, size_t i, uint64_t in)
@@ -255,93 +130,109 @@ static uint64_t group_part(const group *g, uint64_t all)
 	return all / g->count + (all % g->count > 0);
 }
 
-static double group_link_s(const group *g, uint64_t n)
+static job_load group_load(const group *g, uint64_t in, uint64_t out)
 {
-	return job_time_link_s(&g->like.rate, g->b->o, n, g->b->p);
-}
-
-/* Return the seconds per byte of the disk that the output goes to, 0 if it goes to none. */
-static double group_disk_byte_s(const group *g)
-{
-	return g->like.rate.disk_s > 0 ? g->like.rate.disk_s : g->b->disk_s;
-}
-
-static double group_disk_s(const group *g, uint64_t n)
-{
-	return group_disk_byte_s(g) * g->b->o->lay.record_bytes * (double)n;
-}
-
-/* Predict the time of a rank. It includes the link for received records only; passes.sent_s is the
- * link's time for sent records. */
-static job_time group_time(const group *g, uint64_t in, uint64_t out)
-{
-	const job_load l = { .in = in,
-			     .out = out,
-			     .ranks = g->b->p,
-			     .cpus = g->b->cpus,
-			     .cold = g->like.rate.input_s > 0,
-			     .durable = group_disk_byte_s(g) > 0,
-			     .disk_s = group_disk_byte_s(g),
-			     .disk_ranks = 1,
-			     .sends_separately = true };
-	return job_time_of(&g->like.rate, g->b->o, &l);
+	return (job_load){ .in = in,
+			   .out = out,
+			   .all = g->b->records,
+			   .ranks = g->b->p,
+			   .far = g->b->far,
+			   .buffer_bytes = g->b->buffer_bytes };
 }
 
 static double group_before_s(void *ctx, uint64_t all)
 {
 	const group *g = ctx;
-	const uint64_t in = group_part(g, all);
-	const double disk_s = g->like.rate.input_s > 0 ? group_disk_s(g, in) : 0;
-	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, in), disk_s)
-				: group_time(g, in, 0).stage[STAGE_READ].all_s;
+	const job_load l = group_load(g, group_part(g, all), 0);
+	const double disk_s = g->like.rate.input_s * g->b->o->lay.record_bytes * (double)l.in;
+	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, l.in), disk_s)
+				: job_time_of(&g->like.rate, g->b->o, &l).stage[STAGE_READ].all_s;
 }
 
+/* Return the seconds of a rank in the second pass. */
+static double second_s(const group *g, const job_load *l)
+{
+	const rates *r = &g->like.rate;
+	const settings *o = g->b->o;
+	if (g->like.after_s) {
+		const double bytes = o->lay.record_bytes * (double)l->out - l->buffer_bytes;
+		return fmax(hetpart_cost_eval(g->like.after_s, l->out),
+			    fmax(job_time_link_s(r, o, l), r->disk_s * bytes));
+	}
+	const job_time t = job_time_of(r, o, l);
+	return t.total_s - t.stage[STAGE_READ].all_s;
+}
+
+/* Return these seconds if each rank has read g->each_in records and the group writes `all`. The
+ * records sent follow from g->each_out, so the seconds never decrease if `all` increases. */
 static double group_after_s(void *ctx, uint64_t all)
 {
 	const group *g = ctx;
-	const uint64_t out = group_part(g, all);
-	if (g->like.after_s)
-		return fmax(hetpart_cost_eval(g->like.after_s, out),
-			    fmax(group_link_s(g, out), group_disk_s(g, out)));
-	const job_time t = group_time(g, g->each_in, out);
-	double s = 0;
-	for (int k = STAGE_READ + 1; k < STAGES; k++)
-		s += t.stage[k].all_s;
-	return s;
+	job_load l = group_load(g, g->each_in, group_part(g, all));
+	l.own_out = u64_max(g->each_out, 1);
+	return second_s(g, &l);
 }
 
-/* The seconds until the last rank has read, and from then until the last has sent and written. */
+/* Return these seconds if each rank has read `each` records and writes none. */
+static double group_send_s(const group *g, uint64_t each)
+{
+	job_load l = group_load(g, each, 0);
+	l.own_out = u64_max(g->each_out, 1);
+	return second_s(g, &l);
+}
+
+/* Return the seconds of both passes if the group reads and writes `all`. */
+static double group_both_s(void *ctx, uint64_t all)
+{
+	const group *g = ctx;
+	job_load l = group_load(g, group_part(g, all), group_part(g, all));
+	return group_before_s(ctx, all) + second_s(g, &l);
+}
+
+/* Return about how many records each rank can send in s seconds. */
+static double group_sends(const group *g, double s)
+{
+	double n = (double)g->b->records;
+	for (int i = 0; i < 3; i++) { /* nearly linear */
+		const double most_s = n < 1 ? 0 : group_send_s(g, (uint64_t)n);
+		n = most_s > 0 ? n * (s / most_s) : n;
+		if (n >= (double)g->b->records)
+			return (double)g->b->records;
+	}
+	return floor(n);
+}
+
+/* The seconds until the last rank has read, and from then until the last has written. */
 typedef struct passes {
-	double read_s, sent_s, written_s;
+	double read_s, written_s;
 } passes;
 
-static void add_group(passes *last, group g, uint64_t in, uint64_t out)
+static void add_group(passes *last, const group *g, uint64_t in, uint64_t out)
 {
-	g.each_in = group_part(&g, in);
-	last->read_s = fmax(last->read_s, group_before_s(&g, in));
-	last->sent_s = fmax(last->sent_s, group_link_s(&g, g.each_in));
-	last->written_s = fmax(last->written_s, group_after_s(&g, out));
+	const job_load l = group_load(g, group_part(g, in), group_part(g, out));
+	last->read_s = fmax(last->read_s, group_before_s((void *)g, in));
+	last->written_s = fmax(last->written_s, second_s(g, &l));
 }
 
-static double both_s(const passes *last)
+static passes passes_of_ranks(const bound_ranks *b, const uint64_t *in, const uint64_t *out)
 {
-	return last->read_s + fmax(last->sent_s, last->written_s);
-}
-
-bool shares_bound_known(const bound_ranks *b)
-{
-	for (size_t i = 0; i < b->p; i++)
-		if (b->rate[i].link_s > 0 || b->rate[i].disk_s > 0)
-			return true;
-	return b->disk_s > 0;
+	passes last = { 0 };
+	for (size_t i = 0; i < b->p; i++) {
+		const group g = group_make(b, i, in[i]);
+		add_group(&last, &g, in[i], out[i]);
+	}
+	return last;
 }
 
 double shares_bound_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out)
 {
-	passes last = { 0 };
-	for (size_t i = 0; i < b->p; i++)
-		add_group(&last, group_make(b, i, in[i]), in[i], out[i]);
-	return both_s(&last);
+	const passes last = passes_of_ranks(b, in, out);
+	return last.read_s + last.written_s;
+}
+
+double shares_left_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out)
+{
+	return passes_of_ranks(b, in, out).written_s;
 }
 
 typedef struct member {
@@ -359,126 +250,170 @@ typedef struct search {
 	uint64_t *in, *out;         /* the best shares */
 	uint64_t *new_in, *new_out; /* shares that may be better */
 	uint64_t *most;             /* the largest share to read */
-	double sending_s, both_s;   /* the best time to send, and the time of both passes with it */
+	double sending_s, total_s;  /* the best time to send, and the time of both passes with it */
 	status rc;                  /* after a failure, nothing more is planned */
 	err *e;
 } search;
 
-static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out)
+static double both_s(const search *s, const uint64_t *in, const uint64_t *out)
 {
 	passes last = { 0 };
 	for (size_t i = 0; i < s->n; i++)
-		add_group(&last, s->g[i], in[i], out[i]);
-	return last;
+		add_group(&last, &s->g[i], in[i], out[i]);
+	return last.read_s + last.written_s;
 }
 
-/* Divide the records to read, and return the seconds until all are read. */
-static double divide_in(search *s, const uint64_t *most)
+static void use_new(search *s)
 {
-	double read_s = 0;
+	memcpy(s->in, s->new_in, s->n * sizeof *s->in);
+	memcpy(s->out, s->new_out, s->n * sizeof *s->out);
+}
+
+/* Divide the records to read. */
+static void bound_in(search *s, const uint64_t *most)
+{
 	if (s->rc == ST_OK)
 		s->rc = shares_by_costs(s->records, group_before_s, s->g, sizeof *s->g, s->n, most,
 					s->new_in, s->e);
-	for (size_t i = 0; i < s->n; i++)
-		read_s = fmax(read_s, group_before_s(&s->g[i], s->new_in[i]));
-	return read_s;
 }
 
-/* Divide the records to write, if ranks have to send the records of s->new_in. */
-static void bound_out(search *s)
+/* Divide the records to write, if ranks have to send the records of s->new_in. Return the seconds
+ * until all are written. */
+static double bound_out(search *s)
 {
+	double written_s = 0;
 	for (size_t i = 0; i < s->n; i++)
 		s->g[i].each_in = group_part(&s->g[i], s->new_in[i]);
 	if (s->rc == ST_OK)
 		s->rc = shares_by_costs(s->records, group_after_s, s->g, sizeof *s->g, s->n, NULL,
 					s->new_out, s->e);
+	for (size_t i = 0; i < s->n; i++)
+		written_s = fmax(written_s, group_after_s(&s->g[i], s->new_out[i]));
+	return written_s;
 }
 
-/* Divide the records to read so that sending them takes at most sending_s. Return the time of both
- * passes, INFINITY if too few records can be sent in this time. Keep the best time in s. */
+/* Divide the records to read so that sending them takes at most sending_s, then the records to
+ * write. Return the time of both passes, INFINITY if too few records can be sent in this time. Keep
+ * the best shares. The records that a rank sends follow from both its shares, so move each_out
+ * towards the new share to write. */
 static double try_sending(search *s, double sending_s)
 {
 	uint64_t sum = 0;
 	bool all = false; /* all records can be sent in sending_s */
 	for (size_t i = 0; i < s->n; i++) {
-		const double one_s = group_link_s(&s->g[i], 1);
-		const double n =
-			one_s > 0 ? floor(sending_s / one_s) * (double)s->g[i].count : INFINITY;
+		const double n = group_sends(&s->g[i], sending_s) * (double)s->g[i].count;
 		s->most[i] = n < (double)s->records ? (uint64_t)n : s->records;
 		all = all || __builtin_add_overflow(sum, s->most[i], &sum) || sum >= s->records;
 	}
 	if (!all)
 		return INFINITY;
-	const double total_s = divide_in(s, s->most) + sending_s;
-	if (total_s < s->both_s) {
-		s->both_s = total_s;
+	bound_in(s, s->most);
+	(void)bound_out(s);
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t old = s->g[i].each_out;
+		s->g[i].each_out = old / 2 + group_part(&s->g[i], s->new_out[i]) / 2;
+	}
+	const double total_s = s->rc == ST_OK ? both_s(s, s->new_in, s->new_out) : INFINITY;
+	if (total_s < s->total_s) {
+		s->total_s = total_s;
 		s->sending_s = sending_s;
+		use_new(s);
 	}
 	return total_s;
 }
 
-/* Find the shares to read, if the second pass takes least_s without sending. A golden-section
- * search looks for the best time to send, between least_s and the time for shares that ignore
- * sending. The time of both passes has only one minimum in between. */
-static void bound_in(search *s, double least_s)
+/* Find the shares to read and to write. A golden-section search looks for the best time to send,
+ * between the time of the second pass without sending, and the time to send shares that ignore
+ * sending. */
+static void bound_both(search *s)
 {
-	double most_s = 0;
-	(void)divide_in(s, NULL);
+	double lo, hi = 0;
 	for (size_t i = 0; i < s->n; i++)
-		most_s = fmax(most_s, group_link_s(&s->g[i], group_part(&s->g[i], s->new_in[i])));
-	if (most_s <= least_s)
-		return;
-	double lo = least_s, hi = most_s;
-	double at[] = { hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo) };
-	s->both_s = INFINITY;
-	(void)try_sending(s, least_s);
-	double total[2];
-	total[0] = try_sending(s, at[0]);
-	total[1] = try_sending(s, at[1]);
-	for (int i = 0; i < STEPS && s->rc == ST_OK; i++) {
-		const int k = total[0] < total[1] ? 0 : 1; /* the better inner point */
-		*(k == 0 ? &hi : &lo) = at[1 - k];
-		at[1 - k] = at[k];
-		total[1 - k] = total[k];
-		at[k] = k == 0 ? hi - GOLDEN * (hi - lo) : lo + GOLDEN * (hi - lo);
-		total[k] = try_sending(s, at[k]);
+		s->new_in[i] = 0;
+	lo = bound_out(s);
+	bound_in(s, NULL);
+	for (size_t i = 0; i < s->n; i++)
+		hi = fmax(hi, group_send_s(&s->g[i], group_part(&s->g[i], s->new_in[i])));
+	s->total_s = both_s(s, s->in, s->out);
+	s->sending_s = hi;
+	if (hi > lo) {
+		double at[] = { hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo) };
+		double total[2];
+		(void)try_sending(s, lo);
+		total[0] = try_sending(s, at[0]);
+		total[1] = try_sending(s, at[1]);
+		for (int i = 0; i < STEPS && s->rc == ST_OK && hi - lo > EXACT * s->total_s; i++) {
+			const int k = total[0] < total[1] ? 0 : 1; /* the better inner point */
+			*(k == 0 ? &hi : &lo) = at[1 - k];
+			at[1 - k] = at[k];
+			total[1 - k] = total[k];
+			at[k] = k == 0 ? hi - GOLDEN * (hi - lo) : lo + GOLDEN * (hi - lo);
+			total[k] = try_sending(s, at[k]);
+		}
 	}
-	(void)try_sending(s, most_s);
+	(void)try_sending(s, fmax(hi, lo));
 	(void)try_sending(s, s->sending_s);
 }
 
-/* Keep the new shares if they are better. */
+/* Make the new shares the best ones if they are better. */
 static void keep_better(search *s)
 {
-	const passes old = passes_of(s, s->in, s->out), new = passes_of(s, s->new_in, s->new_out);
-	if (!(both_s(&new) < both_s(&old)))
-		return;
-	memcpy(s->in, s->new_in, s->n * sizeof *s->in);
-	memcpy(s->out, s->new_out, s->n * sizeof *s->out);
+	if (both_s(s, s->new_in, s->new_out) < both_s(s, s->in, s->out))
+		use_new(s);
 }
 
-/* Find the best shares to write for the current shares to read, then the best shares to read, then
- * the shares to write for these. Also try equal shares. Keep the best. */
-static void find_best(search *s)
+/* Let the new shares be equal, except those that are fixed. */
+static void make_equal(search *s)
 {
-	const size_t bytes = s->n * sizeof *s->in;
-	memcpy(s->new_in, s->in, bytes);
-	bound_out(s);
-	if (!s->b->in_fixed) {
-		bound_in(s, passes_of(s, s->new_in, s->new_out).written_s);
-		bound_out(s);
-	}
-	if (s->rc != ST_OK)
-		return;
-	keep_better(s);
 	uint64_t rest = s->records % s->b->p;
 	for (size_t i = 0; i < s->n; i++) {
 		const uint64_t n = s->g[i].count, more = u64_min(rest, n);
 		s->new_out[i] = s->records / s->b->p * n + more;
 		rest -= more;
 	}
-	memcpy(s->new_in, s->b->in_fixed ? s->in : s->new_out, bytes);
+	memcpy(s->new_in, s->b->in_fixed ? s->in : s->new_out, s->n * sizeof *s->in);
+}
+
+/* Find the best shares. Begin with the same shares to read and to write. Then change both in
+ * rounds, since what a rank sends depends on both. Also try equal shares. */
+static void find_best(search *s)
+{
+	const size_t bytes = s->n * sizeof *s->in;
+	if (!s->b->in_fixed) {
+		s->rc = shares_by_costs(s->records, group_both_s, s->g, sizeof *s->g, s->n, NULL,
+					s->new_in, s->e);
+		memcpy(s->new_out, s->new_in, bytes);
+		keep_better(s);
+	}
+	memcpy(s->new_in, s->in, bytes);
+	memcpy(s->new_out, s->out, bytes);
+	for (int k = 0; k < ROUNDS && s->rc == ST_OK; k++) {
+		const double old_s = both_s(s, s->in, s->out);
+		for (size_t i = 0; i < s->n; i++)
+			s->g[i].each_out = group_part(&s->g[i], s->out[i]);
+		if (s->b->in_fixed)
+			(void)bound_out(s);
+		else
+			bound_both(s);
+		if (s->rc == ST_OK)
+			keep_better(s);
+		if (both_s(s, s->in, s->out) > (1 - EXACT) * old_s)
+			break;
+	}
+	make_equal(s);
 	keep_better(s);
+}
+
+/* Return the time of the present shares if there were no links and disks. */
+static double work_s(const search *s)
+{
+	passes last = { 0 };
+	for (size_t i = 0; i < s->n; i++) {
+		group g = s->g[i];
+		g.like.rate.link_s = g.like.rate.disk_s = g.like.rate.input_s = 0;
+		add_group(&last, &g, s->in[i], s->out[i]);
+	}
+	return last.read_s + last.written_s;
 }
 
 static int compare_members(const void *a, const void *b)
@@ -526,7 +461,6 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		     .g = calloc(b->p, sizeof *s.g),
 		     .in = all,
 		     .e = e };
-	passes work = { 0 };
 	if (!all || !s.at || !s.g) {
 		s.rc = err_set(e, ST_RESOURCE, "no memory for a plan of %zu ranks", b->p);
 	} else {
@@ -536,21 +470,21 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		s.most = s.new_out + b->p;
 		make_groups(&s, in, out);
 	}
-	bound_ranks unbound = *b; /* without links and disks */
-	unbound.disk_s = 0;
-	for (size_t i = 0; i < s.n; i++) {
-		group g = s.g[i];
-		g.b = &unbound;
-		g.like.rate.link_s = g.like.rate.disk_s = g.like.rate.input_s = 0;
-		add_group(&work, g, s.in[i], s.out[i]);
-	}
-	const passes now = passes_of(&s, s.in, s.out);
-	if (s.n > 0 && both_s(&now) > both_s(&work)) {
+	const bool ok = s.rc == ST_OK && s.n > 1;
+	const double before_s = ok ? both_s(&s, s.in, s.out) : 0;
+	const bool bind = ok && before_s > (1 + NOTICEABLE) * work_s(&s);
+	if (ok)
 		find_best(&s);
-		if (s.rc == ST_OK && !b->in_fixed)
+	if (ok && bind) {
+		make_equal(&s);
+		if (both_s(&s, s.in, s.out) > (1 - DOUBTFUL) * both_s(&s, s.new_in, s.new_out))
+			use_new(&s);
+	}
+	if (ok && s.rc == ST_OK &&
+	    (bind || both_s(&s, s.in, s.out) < (1 - NOTICEABLE) * before_s)) {
+		if (!b->in_fixed)
 			divide_groups(&s, s.in, in);
-		if (s.rc == ST_OK)
-			divide_groups(&s, s.out, out);
+		divide_groups(&s, s.out, out);
 	}
 	free(all);
 	free(s.at);

@@ -73,28 +73,29 @@ status shares_by_speed(plan_kind kind, uint64_t n, const double *speed, size_t p
 status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
 		       const uint64_t *most, uint64_t *share, err *e);
 
-/* The ranks of a job, to plan with links and disks if their rates are known. */
+/* The ranks of a job, to plan with all their resources. */
 typedef struct bound_ranks {
 	const settings *o;
 	size_t p;
+	uint64_t records;                    /* of all ranks */
 	const rates *rate;                   /* [p] */
-	double cpus;                         /* as in job_load */
-	double disk_s;                       /* as in rates, for ranks without; 0: no disk */
+	double far;                          /* as in job_load */
+	double buffer_bytes;                 /* as in job_load */
 	const hetpart_cost *const *before_s; /* [p] costs in seconds of the records to read, */
 	const hetpart_cost *const *after_s;  /* and of the records to write; NULL: by the rates */
 	bool in_fixed;                       /* keep the shares that the ranks read */
 } bound_ranks;
 
-/* shares_bound_known - return whether the rate of any link or disk is known. */
-bool shares_bound_known(const bound_ranks *b);
-
 /* shares_bound_s - return the seconds until the last rank has read, plus the seconds from then
  * until the last has written. */
 double shares_bound_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out);
 
+/* shares_left_s - return only the second of these times. */
+double shares_left_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out);
+
 /* shares_bound - find the shares with the least shares_bound_s().
- * in, out   [p], contain the shares by speed and receive the result. They change only if a link or
- *           a disk takes longer than the work of the slowest rank. The time never increases. */
+ * in, out   [p], contain the shares by speed and receive the result. They change only if this saves
+ *           a noticeable part of the time. */
 status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e);
 
 #endif

@@ -53,11 +53,12 @@ static const uint64_t shapes[] = {
 	sizeof(checksum), sizeof(block_header), offsetof(block_header, block),
 	offsetof(block_header, sum), sizeof(part_summary), offsetof(part_summary, sum_in),
 	sizeof(rank_result), offsetof(rank_result, phase_s), offsetof(rank_result, rate),
-	offsetof(rank_result, planned_in), offsetof(rank_result, adapt_state),
-	offsetof(rank_result, lanes), offsetof(rank_result, read_bytes),
-	offsetof(rank_result, limit_bytes), offsetof(rank_result, out_file_bytes),
-	offsetof(rank_result, limit_text), offsetof(rank_result, left_out),
-	offsetof(rank_result, sum_in), offsetof(rank_result, status), offsetof(rank_result, text),
+	offsetof(rank_result, planned_in), offsetof(rank_result, shares_by),
+	offsetof(rank_result, adapt_state), offsetof(rank_result, lanes),
+	offsetof(rank_result, read_bytes), offsetof(rank_result, limit_bytes),
+	offsetof(rank_result, out_file_bytes), offsetof(rank_result, limit_text),
+	offsetof(rank_result, left_out), offsetof(rank_result, sum_in),
+	offsetof(rank_result, status), offsetof(rank_result, text),
 	/* values of enums in them */
 	PHASES, ADAPT_CHANGED, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, ST_INTERNAL, ST_SIGNAL,
 	/* sizes of messages without a struct */

@@ -14,7 +14,9 @@
 #include "kernel/inspect.h"
 #include "model/job_time.h"
 #include "model/rank_result.h"
+#include "model/rank_speeds.h"
 #include "model/shares.h"
+#include "model/speed_history.h"
 #include "model/wisdom.h"
 #include "resume/states.h"
 #include "scatter/scatter_input.h"
@@ -139,20 +141,23 @@ typedef struct job {
 	rank_result mine;
 	phase at;
 	double begun_s, all_read_s; /* time of the start; from the start until all ranks had read */
+	double read_cpu_s;          /* processor time of the process at that moment */
 	usage_moment begun;         /* the resources used until the start */
 	job_files files;            /* by describe */
 	cpu_share cpus;             /* by describe */
-	workdir work;         /* by describe; resume decides which rank continues with which run */
-	wisdom *wisdom;       /* by plan on rank 0, with --plan=online */
-	share_plan shares;    /* by describe and plan; later phases may replace it */
-	share_plan next;      /* the new plan of the current phase, see job_replan */
-	scatter_plan scatter; /* by plan */
-	memory_plan memory;   /* by budget; read adds the memory of a stream */
-	sorted_share data;    /* by read; distribute replaces it */
-	speed_history speeds; /* by read, with --adapt */
-	cuts cuts;            /* by sample and split */
-	output_part part;     /* by merge, distribute, single_rank */
-	verified verified;    /* by verify */
+	workdir work;          /* by describe; resume decides which rank continues with which run */
+	wisdom *wisdom;        /* by plan on rank 0, with --plan=online */
+	share_plan shares;     /* by describe and plan; later phases may replace it */
+	rank_speeds speeds_of; /* by plan; until shares are adapted */
+	bool links_measured;   /* by plan */
+	share_plan next;       /* the new plan of the current phase, see job_replan */
+	scatter_plan scatter;  /* by plan */
+	memory_plan memory;    /* by budget; read adds the memory of a stream */
+	sorted_share data;     /* by read; distribute replaces it */
+	speed_history speeds;  /* by read, if shares may be adapted */
+	cuts cuts;             /* by sample and split */
+	output_part part;      /* by merge, distribute, single_rank */
+	verified verified;     /* by verify */
 } job;
 
 typedef status job_step(job *j);
@@ -171,6 +176,17 @@ static inline status job_each(job *j, job_step *const *step, size_t n)
 	for (size_t i = 0; rc == ST_OK && i < n; i++)
 		rc = comm_agree(j->env.c, step[i](j));
 	return rc;
+}
+
+/* job_adapts - return whether shares of writing may change after reading: on several hosts, unless
+ * the job is short or the user wants equal shares. The same on all ranks. */
+static inline bool job_adapts(const job *j)
+{
+	static const double SHORT_S = 4; /* shorter jobs would gain less than this costs */
+	const settings *o = j->env.o;
+	return o->adapt.when == ADAPT_ALWAYS ||
+	       (o->adapt.when == ADAPT_AUTO && j->cpus.apart && o->plan != PLAN_EQUAL &&
+		!o->merge && !o->top && j->mine.both_s[0] >= SHORT_S);
 }
 
 /* job_replan - collective: copy the plan in j->shares to j->next, which replaces it if the phase

@@ -77,7 +77,9 @@ static void validate_result(rank_result *r, int rank)
 		      { r->spans, SPANS + 1 },
 		      { r->adapt_state, ADAPT_CHANGED + 1 },
 		      { r->lanes, EXCHANGE_MOST_LANES + 1 },
-		      { r->shares_by, SHARES_ORIGINS } };
+		      { r->shares_by, SHARES_ORIGINS },
+		      { r->links_by, RATE_ORIGINS },
+		      { r->disk_by, RATE_ORIGINS } };
 	bool sound = r->rank == rank;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		sound = sound && (uint32_t)words[i].value < words[i].values;

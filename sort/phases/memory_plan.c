@@ -271,7 +271,8 @@ static bool input_is_in_place(const job *j)
 {
 	const settings *o = j->env.o;
 	const input *in = &j->files.in;
-	if (in->is_stream || o->merge || env_scatters(&j->env) || !input_may_be_mapped(j))
+	if (in->is_stream || o->merge || env_scatters(&j->env) ||
+	    !input_may_be_mapped(in, o->direct))
 		return false;
 	const int copy = in->file->fd; /* of a stream, else -1 */
 	const int fd = copy >= 0 ? copy : open(in->file->path, O_PATH | O_CLOEXEC);
@@ -462,19 +463,50 @@ void memory_plan_ended(job *j)
 	note_budget(j);
 }
 
-/* Agree on the number of lanes of all ranks: `mine` for this one. */
-static status agree_lanes(job *j, uint32_t mine)
+/* Agree on the lanes of all ranks: as many as one of them needs. A rank uses all of them if it has
+ * at least half of the processors for that, so that as few ranks as possible get longer streams
+ * than the others. needed: by this rank; most: that its processors can use. */
+static status agree_lanes(job *j, uint32_t needed, uint32_t most)
 {
 	rank_env *env = &j->env;
 	memory_plan *mp = &j->memory;
-	const status rc = comm_allgather(env->c, &mine, mp->lanes_used, sizeof mine);
+	const uint32_t mine[] = { needed, most };
+	status rc = ST_OK;
+	uint32_t(*all)[2] = env_allgather(env, mine, sizeof mine, "lanes", &rc);
 	mp->lanes = 1;
-	for (int i = 0; rc == ST_OK && i < env->c->size; i++) {
-		if (mp->lanes_used[i] == 0 || mp->lanes_used[i] > EXCHANGE_MOST_LANES)
-			return comm_noted(env->c, ST_PEER);
-		mp->lanes = mp->lanes_used[i] > mp->lanes ? mp->lanes_used[i] : mp->lanes;
+	for (int i = 0; all && rc == ST_OK && i < env->c->size; i++) {
+		if (all[i][0] == 0 || all[i][0] > all[i][1] || all[i][1] > EXCHANGE_MOST_LANES)
+			rc = comm_noted(env->c, ST_PEER);
+		mp->lanes = all[i][0] > mp->lanes ? all[i][0] : mp->lanes;
 	}
-	return rc;
+	for (int i = 0; all && rc == ST_OK && i < env->c->size; i++)
+		mp->lanes_used[i] = 2 * all[i][1] < mp->lanes ? all[i][1] : mp->lanes;
+	mem_free(&env->m, all);
+	if (rc != ST_OK)
+		return rc;
+	lanes_spread(mp->lanes_used, j->shares.out, (size_t)env->c->size, mp->lanes);
+	if (mp->lanes_used[env->c->rank] > most)
+		mp->lanes_why = "as many as other ranks use";
+	return ST_OK;
+}
+
+/* Agree on the lanes that are useful, at most `most` for this rank. */
+static status try_lanes(job *j, uint64_t mean, unsigned most, bool on_disk)
+{
+	memory_plan *mp = &j->memory;
+	const unsigned mine = lanes_wanted(j->cpus.threads, mean, mp->windows_bytes, j->env.c->size,
+					   on_disk, &mp->lanes_why);
+	if (mine > most)
+		mp->lanes_why = "links, disks or other ranks are slower";
+	return agree_lanes(j, mine < most ? mine : most, mine);
+}
+
+static status open_lanes_used(rank_env *env, memory_plan *mp)
+{
+	if (!mp->lanes_used) /* else rank 0 plans for several ranks */
+		mp->lanes_used = mem_array(&env->m, (size_t)env->c->size, sizeof *mp->lanes_used,
+					   "lanes", &env->e);
+	return comm_agree(env->c, mp->lanes_used ? ST_OK : ST_RESOURCE);
 }
 
 /* Plan the lanes: as many as are useful, fewer if runs are on disk, one if memory is short. Ranks
@@ -489,6 +521,7 @@ static status plan_lanes(job *j)
 	const uint32_t forced = (uint32_t)test_sizes_of(o)->lanes;
 	enum { IN_MEMORY, ON_DISK, SHORT };
 	uint64_t worst = SHORT;
+	unsigned most = 1;
 	mp->lanes = 1;
 	if (p == 1 || !settings_sorts_first(o) || o->merge)
 		return ST_OK;
@@ -496,15 +529,14 @@ static status plan_lanes(job *j)
 	if (!forced &&
 	    lanes_wanted(UINT32_MAX, mean, mp->windows_bytes, p, false, &mp->lanes_why) == 1)
 		return ST_OK;
-	if (!mp->lanes_used) /* else rank 0 plans for several ranks */
-		mp->lanes_used =
-			mem_array(&env->m, (size_t)p, sizeof *mp->lanes_used, "lanes", &env->e);
-	status rc = comm_agree(env->c, mp->lanes_used ? ST_OK : ST_RESOURCE);
+	status rc = open_lanes_used(env, mp);
+	if (rc == ST_OK && forced)
+		return agree_lanes(j, forced, forced);
+	if (rc == ST_OK)
+		rc = plan_lanes_most(j, &most);
 	for (uint64_t try = IN_MEMORY; rc == ST_OK && try < worst; try++) {
-		rc = agree_lanes(j, forced ? forced
-					   : lanes_wanted(j->cpus.threads, mean, mp->windows_bytes,
-							  p, try == ON_DISK, &mp->lanes_why));
-		if (rc == ST_OK && (mp->lanes == 1 || forced))
+		rc = try_lanes(j, mean, most, try == ON_DISK);
+		if (rc == ST_OK && mp->lanes == 1)
 			return rc;
 		const bool fits = rc == ST_OK && memory_fits(j, mp);
 		const uint64_t mine = !fits ? SHORT : mp->sort.spills ? ON_DISK : IN_MEMORY;
@@ -514,7 +546,7 @@ static status plan_lanes(job *j)
 			return rc;
 	}
 	mp->lanes_why = "memory is short";
-	return rc == ST_OK ? agree_lanes(j, 1) : rc;
+	return rc == ST_OK ? agree_lanes(j, 1, 1) : rc;
 }
 
 status phase_budget(job *j)

@@ -21,11 +21,4 @@ static inline bool memory_plan_merges(const job *j)
 	return settings_sorts_first(j->env.o) || j->memory.sort.spills;
 }
 
-/* input_may_be_mapped - return whether the input is used where it is, if it is in memory. */
-static inline bool input_may_be_mapped(const job *j)
-{
-	const input *in = &j->files.in;
-	return in->files == 1 && !in->file->written && j->env.o->direct != DIRECT_ALWAYS;
-}
-
 #endif

@@ -5,6 +5,7 @@
 #include "workdir.h"
 #include "base/size.h"
 #include "base/sysfile.h"
+#include "base/usage.h"
 #include "spill/record_stream.h"
 
 #include <unistd.h>
@@ -115,7 +116,7 @@ status phase_read(job *j)
 	const uint64_t n = own_share(env, j->shares.in);
 	/* a rank that waits for others while it reads shows no speed */
 	const bool waits = env_scatters(env) && o->scatter != SCATTER_DYNAMIC;
-	const bool measures = o->adapt.on && env->c->size > 1 && n > 0 && !waits;
+	const bool measures = job_adapts(j) && env->c->size > 1 && n > 0 && !waits;
 	/* the most records in memory, if their number is known only at their end: a buffer that
 	 * grows exists twice for a while */
 	const uint64_t most_recs = in->is_stream ? mp->sort.core_recs
@@ -135,6 +136,7 @@ status phase_read(job *j)
 				 .ranks_here = j->cpus.ranks_here,
 				 .keep = j->work.on ? &j->work.seal : NULL,
 				 .stop = j->work.on ? o->stop : NULL };
+	j->speeds.clock_s = usage_runnable_s;
 	p.dir = memory_plan_tmpdirs(j, &p.dirs);
 	const status rc = read_share(j, &p);
 	read_note(j, j->data.n);

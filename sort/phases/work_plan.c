@@ -6,6 +6,7 @@
  * made, each rank predicts its time; if a rate is unknown, by a nominal rate. */
 #include "base/limit.h"
 #include "base/arith.h"
+#include "exchange/lanes.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
 #include "memory_plan.h"
@@ -41,7 +42,7 @@ static place input_place(const job *j, uint64_t bytes)
 	if (!input_is_cached(f, bytes))
 		return ON_DISK;
 	const bool whole = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
-	return whole && input_may_be_mapped(j) ? IN_PAGE_CACHE : ELSEWHERE;
+	return whole && input_may_be_mapped(f, j->env.o->direct) ? IN_PAGE_CACHE : ELSEWHERE;
 }
 
 /* Return whether the output goes to a disk. Even without --fsync, the system keeps only a part of
@@ -50,6 +51,15 @@ static bool output_has_disk(const job *j)
 {
 	char dir[PATH_MAX];
 	return disk_exists(output_dir(j->env.o, dir));
+}
+
+/* Return how many bytes of a rank's output the job does not wait for until they are on the disk. */
+static double buffer_bytes(const job *j)
+{
+	const settings *o = j->env.o;
+	return j->files.out.is_stdout ? INFINITY
+	       : o->fsync             ? 0
+				      : disk_buffer_bytes() / j->cpus.ranks_here;
 }
 
 /* Return whether the method considers links and disks. */
@@ -75,18 +85,19 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 			       g->p, share, &env->e);
 }
 
-static bound_ranks ranks_to_bind(const job *j, const rank_speeds *g)
+bound_ranks plan_bound_ranks(const job *j)
 {
+	const rank_speeds *g = &j->speeds_of;
 	const rank_env *env = &j->env;
-	const double ranks_per_host = (double)g->p / (double)rank_speeds_hosts(g);
+	const double p = (double)g->p, here = p / (double)rank_speeds_hosts(g);
 	return (bound_ranks){
 		.o = env->o,
 		.p = g->p,
+		.records = j->shares.records,
 		.rate = j->shares.rate,
-		.cpus = g->cpus,
-		.disk_s = j->shares.measured && output_has_disk(j)
-				  ? job_time_nominal_disk_s(ranks_per_host)
-				  : 0,
+		.far = p > 1 ? (p - here) / (p - 1) : 0,
+		/* the disk has to write the output in any case, so no share counts on a buffer */
+		.buffer_bytes = j->files.out.is_stdout ? INFINITY : 0,
 		.in_fixed = env_scatters(env) || j->files.in.per_rank,
 	};
 }
@@ -100,7 +111,7 @@ static status keep_if_it_pays(job *j, const rank_speeds *g)
 	share_plan *s = &j->shares;
 	const size_t p = g->p;
 	const uint64_t each = s->records / p, more = s->records % p;
-	bound_ranks b = ranks_to_bind(j, g);
+	bound_ranks b = plan_bound_ranks(j);
 	rates *slow = mem_array(&env->m, p, sizeof *slow + 2 * sizeof *s->in, "plan", &env->e);
 	if (!slow)
 		return ST_RESOURCE;
@@ -122,22 +133,42 @@ static status keep_if_it_pays(job *j, const rank_speeds *g)
 		memcpy(s->in, in, p * sizeof *in);
 		memcpy(s->out, out, p * sizeof *out);
 	}
-	env->stats->shares_by = pays && !equal ? SHARES_BY_SPEEDS
-				: alike        ? SHARES_BY_EQUAL_SPEEDS
-					       : SHARES_BY_DOUBT;
+	if (s->measured)
+		env->stats->shares_by = pays && !equal ? SHARES_BY_SPEEDS
+					: alike        ? SHARES_BY_EQUAL_SPEEDS
+						       : SHARES_BY_DOUBT;
+	else
+		env->stats->shares_by = pays && !equal ? SHARES_BY_PROCESSORS : SHARES_BY_HASTE;
 	mem_free(&env->m, slow);
 	return ST_OK;
 }
 
-/* Improve the shares by speed with the times of links and disks. */
+/* Note what the shares save. */
+static status compare_with_equal(job *j)
+{
+	rank_env *env = &j->env;
+	const share_plan *s = &j->shares;
+	const bound_ranks b = plan_bound_ranks(j);
+	uint64_t *each = mem_array(&env->m, b.p, sizeof *each, "plan", &env->e);
+	if (!each)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < b.p; i++)
+		each[i] = s->records / b.p + (i < s->records % b.p);
+	env->stats->both_s[0] = shares_bound_s(&b, s->in, s->out);
+	env->stats->both_s[1] = shares_bound_s(&b, b.in_fixed ? s->in : each, each);
+	mem_free(&env->m, each);
+	return ST_OK;
+}
+
+/* Improve the shares by speed with the times of all resources. */
 static status plan_improve(job *j, const rank_speeds *g)
 {
 	err *e = &j->env.e;
 	share_plan *s = &j->shares;
 	wisdom *w = j->wisdom;
 	const hetpart_cost *const *before = NULL, *const *after = NULL;
-	bound_ranks b = ranks_to_bind(j, g);
-	if (!plan_weighs(b.o) || g->p == 1 || b.o->merge || !shares_bound_known(&b))
+	bound_ranks b = plan_bound_ranks(j);
+	if (!plan_weighs(b.o) || g->p == 1 || b.o->merge)
 		return ST_OK;
 	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, e) : ST_OK;
 	if (rc == ST_OK && before)
@@ -149,8 +180,8 @@ static status plan_improve(job *j, const rank_speeds *g)
 	return rc == ST_OK ? shares_bound(&b, s->in, s->out, e) : rc;
 }
 
-/* Compute the shares of reading and of writing, at rank 0. */
-static status make_shares(job *j, const rank_speeds *g)
+/* Compute the shares of reading and of writing, at rank 0. speeds: they were to be measured. */
+static status make_shares(job *j, const rank_speeds *g, bool speeds)
 {
 	rank_env *env = &j->env;
 	share_plan *s = &j->shares;
@@ -168,8 +199,10 @@ static status make_shares(job *j, const rank_speeds *g)
 		rc = one_vector(j, g, false, s->out);
 	if (rc == ST_OK)
 		rc = plan_improve(j, g);
-	if (rc == ST_OK && s->measured && !j->wisdom)
+	if (rc == ST_OK && speeds && !j->wisdom)
 		rc = keep_if_it_pays(j, g);
+	if (rc == ST_OK && g->p > 1)
+		rc = compare_with_equal(j);
 	if (rc == ST_OK && env->o->merge) /* a rank reads the records that it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
@@ -199,6 +232,8 @@ static status share_plan_with_all(job *j)
 	for (size_t i = 0; rc == ST_OK && i < sizeof part / sizeof *part; i++)
 		if (part[i].wanted)
 			rc = comm_bcast(env->c, part[i].at, p * part[i].bytes, 0);
+	if (rc == ST_OK && p > 1)
+		rc = comm_bcast(env->c, env->stats->both_s, sizeof env->stats->both_s, 0);
 	if (rc == ST_OK && !s->common)
 		share_plan_sum_out(env, s);
 	if (rc == ST_OK)
@@ -225,71 +260,102 @@ void plan_note(job *j)
 	r->planned_in = own_share(env, s->in);
 	r->planned_out = own_share(env, s->out);
 	r->rate = s->rate[env->c->rank];
+	r->links_by = env->o->links ? RATE_GIVEN : j->links_measured ? RATE_MEASURED : RATE_NOMINAL;
+	if (env->o->disks)
+		r->disk_by = RATE_GIVEN;
 	if (env_scatters(env)) {
 		r->link_s = env->c->rank ? j->scatter.byte_s[env->c->rank] : 0;
 		r->predicted_s = j->scatter.arrive_s[env->c->rank];
 	}
 }
 
-/* Decide what to measure. Measure speeds with --speeds=auto, and on several hosts if shares follow
- * from speeds that the user has not given. The result is the same on all ranks. */
+/* Decide what to measure: speeds with --speeds=auto, and on several hosts if shares follow from
+ * speeds that the user has not given; links with --links=auto, and on several hosts if the user has
+ * not given them. The result is the same on all ranks. */
 static void plan_measurements(const job *j, bool *speeds, bool *links)
 {
 	const settings *o = j->env.o;
 	const bool unknown = !o->speeds && o->plan != PLAN_EQUAL && o->plan != PLAN_ONLINE &&
 			     !(o->from_root && o->scatter == SCATTER_EQUAL);
 	*speeds = o->calibrate || (j->cpus.apart && unknown);
-	*links = (*speeds || o->measure_links || o->plan == PLAN_ONLINE) && plan_weighs(o) &&
+	*links = (o->calibrate || o->measure_links || j->cpus.apart) && plan_weighs(o) &&
 		 !o->links && !o->merge && !o->from_root && j->cpus.apart;
 }
 
-/* Look at the files of this rank, and measure the disk of its output together with its speed. */
-static rank_storage look_at_files(job *j)
+/* Look at the files of this rank, and measure the disk of its output if shares depend on it. */
+static rank_storage look_at_files(job *j, bool measures)
 {
 	const rank_env *env = &j->env;
 	const settings *o = env->o;
 	const uint64_t bytes = j->shares.records / (uint64_t)env->c->size * o->lay.record_bytes;
-	const bool tried = j->shares.measured && !o->disks && !o->explain && output_has_disk(j);
+	const double nominal_s = job_time_byte_s(NOMINAL_DISK_MB) * j->cpus.ranks_here;
+	const bool on_disk = output_has_disk(j);
 	char dir[PATH_MAX];
-	return (rank_storage){
-		.cold = env->c->size > 1 && input_place(j, bytes) == ON_DISK,
-		.disk_s = tried ? disk_rate_s(&j->env.m, output_dir(o, dir), bytes) : 0,
-	};
+	double disk_s = 0;
+	if (on_disk && measures && !o->disks && !o->explain)
+		disk_s = disk_rate_s(&j->env.m, output_dir(o, dir), bytes);
+	env->stats->disk_by = disk_s > 0 ? RATE_MEASURED : RATE_NOMINAL;
+	if (on_disk && !(disk_s > 0))
+		disk_s = nominal_s;
+	const bool cold = env->c->size > 1 && input_place(j, bytes) == ON_DISK;
+	return (rank_storage){ .disk_s = disk_s,
+			       .input_s = !cold        ? 0
+					  : disk_s > 0 ? disk_s
+						       : nominal_s };
+}
+
+/* Return the processors that this rank may use in a job with this number of bytes. */
+static double own_cpus(const job *j, uint64_t bytes)
+{
+	const cpu_share *c = &j->cpus;
+	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0, 0 } : quota_find("");
+	return fmin(fmin(c->processors, quota_processors(&q, INFINITY, c->ranks_here)), c->threads);
+}
+
+/* Measure the links to rank 0 if it scatters the input, or all links. */
+static status measure_links(job *j, const rank_speeds *g)
+{
+	rank_env *env = &j->env;
+	share_plan *s = &j->shares;
+	if (env_scatters(env))
+		return scatter_links(env, g, s->records, &j->scatter);
+	double *link_s = mem_array(&env->m, g->p, sizeof *link_s, "links", &env->e);
+	status rc = comm_agree(env->c, link_s ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = link_rates_measure(env, g, s, link_s);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+		s->rate[i].link_s = link_s[i];
+	mem_free(&env->m, link_s);
+	return rc;
 }
 
 status phase_plan(job *j)
 {
 	rank_env *env = &j->env;
 	share_plan *s = &j->shares;
-	bool links;
-	plan_measurements(j, &s->measured, &links);
-	const bool wanted = s->measured;
-	const rank_storage f = look_at_files(j);
-	rank_speeds g;
-	status rc = rank_speeds_find(env, j->cpus.threads, &f, s, &g);
-	if (wanted && !s->measured) {
-		env->stats->shares_by = SHARES_BY_HASTE;
-		links = links && env->o->measure_links;
-	}
-	if (env_scatters(env) || links) {
-		double *link_s = mem_array(&env->m, g.p, sizeof *link_s, "links", &env->e);
-		/* only rank 0 may have failed */
-		rc = comm_agree(env->c, rc == ST_OK && !link_s ? ST_RESOURCE : rc);
-		if (rc == ST_OK)
-			rc = links ? link_rates_measure(env, &g, s, link_s)
-				   : scatter_links(env, &g, s->records, &j->scatter);
-		for (size_t i = 0; rc == ST_OK && links && i < g.p; i++)
-			s->rate[i].link_s = link_s[i];
-		mem_free(&env->m, link_s);
-	}
-	if (rc == ST_OK && g.p)
-		rc = make_shares(j, &g);
+	const uint64_t each = s->records / (uint64_t)env->c->size * env->o->lay.record_bytes;
+	bool speeds, links;
+	plan_measurements(j, &speeds, &links);
+	const rank_storage f = look_at_files(j, speeds || links);
+	rank_speeds *g = &j->speeds_of;
+	status rc = rank_speeds_find(env, own_cpus(j, each), &f, s, g);
+	rc = comm_agree(env->c, rc); /* only rank 0 may have failed */
+	const bool nominal = j->cpus.apart && !env->o->links && !env_scatters(env);
+	for (size_t i = 0; rc == ST_OK && i < g->p && nominal; i++)
+		s->rate[i].link_s = job_time_byte_s(NOMINAL_LINK_MB);
+	if (rc == ST_OK && (links || env_scatters(env)))
+		rc = measure_links(j, g);
+	s->measured = speeds;
+	j->links_measured = links;
+	if (rc == ST_OK && speeds)
+		rc = rank_speeds_measure(env, j->cpus.threads, s, g);
+	if (rc == ST_OK && g->p)
+		rc = make_shares(j, g, speeds);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = share_plan_with_all(j);
 	if (rc == ST_OK)
 		plan_note(j);
-	rank_speeds_free(env, &g);
 	return rc;
 }
 
@@ -338,37 +404,23 @@ static double lookup_bytes(const job *j)
 	return (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
-void plan_time(job *j, const char *run_dir)
+/* Return the load of this rank, if it reads `in` and writes `out` records. */
+static job_load own_load(const job *j, uint64_t in, uint64_t out)
 {
 	const settings *o = j->env.o;
-	const cpu_share *cpus = &j->cpus;
+	const int size = j->env.c->size;
 	const sort_plan *b = &j->memory.sort;
-	rank_result *r = j->env.stats;
-	rank_progress *g = &j->env.c->progress;
-	const bool to_file = !j->files.out.is_stdout;
-	const uint64_t in = own_share(&j->env, j->shares.in);
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
-	/* The processors that nominal rates are divided by. Measured rates need no division: they
-	 * are for all threads of the rank, while all ranks work within their quotas. */
-	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0, 0 } : quota_find("");
-	const double mine =
-		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
-	const place input_is = input_place(j, bytes);
-	double disk_s = r->rate.disk_s;
-	if (o->calibrate && !o->disks && b->spills)
-		disk_s = disk_rate_s(&j->env.m, run_dir, bytes);
-	const job_load l = {
+	return (job_load){
 		.in = in,
-		.out = own_share(&j->env, j->shares.out),
-		.ranks = (size_t)j->env.c->size,
+		.out = out,
+		.all = j->shares.records,
+		.ranks = (size_t)size,
 		.lanes = j->memory.lanes > 1 ? j->memory.lanes_used[j->env.c->rank] : 1,
-		.cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
-		.cold = input_is == ON_DISK,
-		.in_place = input_is == IN_PAGE_CACHE && !b->spills && !env_scatters(&j->env),
+		.in_place = input_place(j, bytes) == IN_PAGE_CACHE && !b->spills &&
+			    !env_scatters(&j->env),
 		.spills = b->spills,
-		.durable = o->fsync && to_file,
-		.disk_s = disk_s,
-		.disk_ranks = cpus->ranks_here,
+		.buffer_bytes = o->disks || output_has_disk(j) ? buffer_bytes(j) : INFINITY,
 		/* memory in addition to the records that are read */
 		.fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
 		.lookup_bytes = lookup_bytes(j),
@@ -376,12 +428,55 @@ void plan_time(job *j, const char *run_dir)
 		.held = b->spills && bytes > b->disk_bytes
 				? 1 - (double)b->disk_bytes / (double)bytes
 				: 0,
-		.far = 1 - (double)cpus->ranks_here / j->env.c->size,
-		.rereads = o->verify == VERIFY_REREAD && to_file
+		.far = size > 1 ? (double)(size - (int)j->cpus.ranks_here) / (size - 1) : 0,
+		.rereads = o->verify == VERIFY_REREAD && !j->files.out.is_stdout
 	};
+}
+
+status plan_lanes_most(job *j, unsigned *most)
+{
+	static const double LOAD = 0.25; /* of a thread, whose work is not even */
+	rank_env *env = &j->env;
+	rates r = env->stats->rate;
+	job_load l = own_load(j, own_share(env, j->shares.in), own_share(env, j->shares.out));
+	l.lanes = EXCHANGE_MOST_LANES;
+	if (env->stats->links_by == RATE_NOMINAL) /* it may be faster */
+		r.link_s = 0;
+	if (env->stats->disk_by == RATE_NOMINAL)
+		r.disk_s = 0;
+	const job_time t = job_time_of(&r, env->o, &l);
+	const double mine_s = t.total_s - t.stage[STAGE_READ].all_s;
+	uint64_t longest_ns = 0;
+	const status rc =
+		comm_reduce(env->c, (uint64_t)fmin(1e9 * mine_s, 1e18), u64_max, &longest_ns);
+	const double wanted =
+		job_time_thread_s(&r, env->o, &l) / (LOAD * 1e-9 * fmax((double)longest_ns, 1));
+	*most = (unsigned)fmax(fmin(ceil(wanted), EXCHANGE_MOST_LANES), 1);
+	return rc;
+}
+
+double plan_read_s(const job *j, const rates *r, uint64_t n)
+{
+	const job_load l = own_load(j, n, 0);
+	return job_time_of(r, j->env.o, &l).stage[STAGE_READ].all_s;
+}
+
+void plan_time(job *j, const char *run_dir)
+{
+	const settings *o = j->env.o;
+	const cpu_share *cpus = &j->cpus;
+	const sort_plan *b = &j->memory.sort;
+	rank_result *r = j->env.stats;
+	rank_progress *g = &j->env.c->progress;
+	const uint64_t in = own_share(&j->env, j->shares.in);
+	const uint64_t bytes = in * o->lay.record_bytes;
 	rates own = r->rate;
-	if (!j->shares.measured)
-		own.cpus = 1;
+	if (b->spills && !(own.disk_s > 0)) {
+		own.disk_s = o->calibrate ? disk_rate_s(&j->env.m, run_dir, bytes) : 0;
+		if (!(own.disk_s > 0))
+			own.disk_s = job_time_byte_s(NOMINAL_DISK_MB) * cpus->ranks_here;
+	}
+	const job_load l = own_load(j, in, own_share(&j->env, j->shares.out));
 	const job_time t = job_time_of(&own, o, &l);
 	/* measuring is part of the time */
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] + t.total_s;
@@ -403,8 +498,12 @@ status phase_update_wisdom(job *j)
 	const rank_result *r = env->stats;
 	const double *t = r->phase_s;
 	const bool first = settings_sorts_first(env->o);
+	/* The merging threads know when they wait, but not what the sending threads do. So a rank
+	 * takes at least the time in which its processors can do all the work. */
+	const double written_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]);
+	const double worked_s = (process_cpu_s() - j->read_cpu_s) / env->c->process_ranks;
 	const run_times mine = { .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
-				 .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
+				 .after_s = fmax(written_s, worked_s / r->rate.cpus),
 				 .in = r->in,
 				 .out = j->part.seen.records };
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;

@@ -12,6 +12,16 @@ void plan_note(job *j);
  * processors. */
 numa_place plan_place(const job *j, unsigned before);
 
+/* plan_bound_ranks - at rank 0, after phase_plan: return the ranks as the planner sees them. */
+bound_ranks plan_bound_ranks(const job *j);
+
+/* plan_lanes_most - collective: set *most to the lanes with which this rank does not delay the
+ * slowest link, disk or rank; more would only make messages shorter. */
+status plan_lanes_most(job *j, unsigned *most);
+
+/* plan_read_s - return the seconds that this rank needs to read n records with these rates. */
+double plan_read_s(const job *j, const rates *r, uint64_t n);
+
 /* plan_time - after the budget was made, predict the time of this rank and of its stages. run_dir:
  * the directory for runs, if the rank spills. Looks whether the input is in the page cache. With
  * --speeds=auto, measures the disk if there is much to write. */

@@ -13,7 +13,6 @@ const phaseClass = (name) => PHASES[name] || OTHER_PHASES;
 const ranks = listOf(data.ranks).filter(isObject);
 const part = (rank, name) => objectOf(rank[name]);
 const phasesOf = (rank) => Object.entries(part(rank, 'phases_s')).filter(([, s]) => isNumber(s));
-const tookOf = (rank) => sum(phasesOf(rank).map(([, s]) => s));
 const busyOf = (rank) => sum(phasesOf(rank).map(([name, s]) => (name === 'exchange' ? 0 : s))); // exchange is waiting for blocks
 const spansOf = (rank) => listOf(rank.timeline).filter((s) => isObject(s) && isNumber(s.begin_s) && isNumber(s.end_s));
 const failed = data.status !== 'ok';
@@ -107,7 +106,9 @@ function messages() {
 
 // ---------------------------------------------------------------------------------------------------- plan and reality
 
-const deviation = (r) => (r.predicted_s > 0 && tookOf(r) > 0 ? 100 * (tookOf(r) / r.predicted_s - 1) : null);
+// A rank that waits for its link does not work, so its seconds cannot be compared.
+const comparable = (r) => numberOf(r.predicted_s) > 0 && busyOf(r) > 0 && r.bound_by !== 'link';
+const deviation = (r) => (comparable(r) ? 100 * (busyOf(r) / r.predicted_s - 1) : null);
 
 // Measured rates predict seconds. Nominal rates only predict how ranks compare. Then planned and real times are shown
 // relative to the mean of the ranks, unless there is only one rank.
@@ -116,20 +117,20 @@ const times = (v) => (isNumber(v) ? `${digits(v)} ×` : MISSING);
 UNITS.set(times, [['×', 1]]);
 
 function planned() {
-  const known = ranks.filter((r) => numberOf(r.predicted_s) > 0 && tookOf(r) > 0);
+  const known = ranks.filter(comparable);
   if (failed || known.length === 0 || (!measured && !critical)) return;
   const mean = (of) => (measured ? 1 : sum(known.map(of)) / known.length);
-  const mean_took = mean(tookOf), mean_planned = mean((r) => r.predicted_s);
-  const took = (r) => tookOf(r) / mean_took, plan = (r) => numberOf(r.predicted_s) / mean_planned;
-  const say = measured ? seconds : times, slower = sum(known.map(tookOf)) / sum(known.map((r) => r.predicted_s));
+  const mean_took = mean(busyOf), mean_planned = mean((r) => r.predicted_s);
+  const took = (r) => busyOf(r) / mean_took, plan = (r) => numberOf(r.predicted_s) / mean_planned;
+  const say = measured ? seconds : times, slower = sum(known.map(busyOf)) / sum(known.map((r) => r.predicted_s));
   const part_of = (r, kind) => (100 * numberOf(part(r, 'records')[kind])) / sum(ranks.map((k) => part(k, 'records')[kind])) || 0;
   const shareText = (r, kind) => `${part_of(r, kind).toFixed(1)} %`;
   const paint = ({ slowest: r }, y, h, x) => [
     titled(rect('is', x(0), y, x(took(r)) - x(0), h), `rank ${textOf(r.rank)}: took ${say(took(r))}, planned ${say(plan(r))}`),
     plan(r) > 0 ? line('mark', x(plan(r)), y - 1, x(plan(r)), y + h + 1) : null];
   section('Plan against reality',
-    measured ? para('Seconds that each rank took, and those that the plan predicted from the rates that the ranks measured.')
-      : para('How long each rank took, relative to the mean of the ranks (1 ×), and what the plan predicted. Rates were not measured, so the plan \
+    measured ? para('Seconds that each rank worked, and those that the plan predicted from the rates that the ranks measured.')
+      : para('How long each rank worked, relative to the mean of the ranks (1 ×), and what the plan predicted. Rates were not measured, so the plan \
 knows how ranks compare, not how many seconds they take; ', html('code', {}, '--speeds=auto'), ' measures them.'),
     measured && (slower > 1.5 || slower < 0.67) ? para(`Together they took ${digits(slower)} times the predicted seconds: processors or disks were \
 ${slower > 1 ? 'slower or busier' : 'faster'} during the job than while the ranks measured.`) : null,
@@ -142,7 +143,7 @@ ${slower > 1 ? 'slower or busier' : 'faster'} during the job than while the rank
       column('planned to read', (r) => count(part(r, 'records').planned_in)), column('read', (r) => count(part(r, 'records').in)),
       column('planned to write', (r) => count(part(r, 'records').planned_out)), column('written', (r) => count(part(r, 'records').out)),
       column('share planned', (r) => shareText(r, 'planned_out')), column('share written', (r) => shareText(r, 'out')),
-      column('planned', (r) => say(plan(r))), column('took', (r) => say(took(r))), column('seconds', (r) => seconds(tookOf(r))),
+      column('bound by', (r) => textOf(r.bound_by)), column('planned', (r) => say(plan(r))), column('took', (r) => say(took(r))), column('seconds', (r) => seconds(busyOf(r))),
       column('difference', (r) => (plan(r) > 0 && took(r) > 0 ? percent(100 * (took(r) / plan(r) - 1)) : MISSING)))));
 }
 

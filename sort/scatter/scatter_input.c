@@ -517,7 +517,7 @@ static status receive_chunk(requester *t, uint64_t n)
 	const double took_s = now_s() - t0;
 	result_shift(env->stats, PH_SORT, took_s);
 	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s,
-			  (double)(d->n - at));
+			  (double)(d->n - at), took_s);
 	t->sorted_s += took_s;
 	return ST_OK;
 }

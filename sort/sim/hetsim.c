@@ -311,41 +311,18 @@ static status sim_parse_options(int argc, char **argv, err *e)
 	return rc;
 }
 
-/* Measure the seconds per byte to write a new file to the page cache: the least of some rounds. */
-static status file_rate_s(double *s, err *e)
-{
-	enum { ROUNDS = 5, BYTES = 64 << 20, PIECE = 512 << 10 };
-	static unsigned char piece[PIECE];
-	status rc = ST_OK;
-	*s = INFINITY;
-	for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
-		const int fd = memfd_create("hetsim", MFD_CLOEXEC);
-		if (fd < 0)
-			return err_sys(e, errno, "cannot make a file in memory");
-		const double t0 = clock_read_s(CLOCK_THREAD_CPUTIME_ID);
-		for (uint64_t at = 0; rc == ST_OK && at < BYTES; at += PIECE)
-			rc = file_write_at(fd, piece, PIECE, at, "a file in memory", e);
-		*s = fmin(*s, (clock_read_s(CLOCK_THREAD_CPUTIME_ID) - t0) / BYTES);
-		close(fd);
-	}
-	return rc;
-}
-
 static status sim_calibrate(err *e)
 {
 	enum { SECONDS = 1, STREAMS = 16 }; /* streams of the measured merge */
 	const settings o = { .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES) };
 	rank_env env = { .o = &o };
 	calibration *c;
-	double file_s;
-	status rc = calibrate_open(&c, &env, 1, STREAMS, UINT64_MAX);
+	const status rc = calibrate_open(&c, &env, 1, STREAMS, UINT64_MAX);
 	*e = env.e;
-	if (rc == ST_OK)
-		rc = file_rate_s(&file_s, e);
 	if (rc == ST_OK) {
 		const rates r = calibrate_run(c, SECONDS).rate;
 		printf("rates sort %.6fns merge %.6fns copy %.6fns file %.6fns\n", 1e9 * r.sort_s,
-		       1e9 * r.merge_s, 1e9 * r.copy_s, 1e9 * file_s);
+		       1e9 * r.merge_s, 1e9 * r.copy_s, 1e9 * r.file_s);
 	}
 	calibrate_free(c);
 	return rc;

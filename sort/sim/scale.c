@@ -40,8 +40,8 @@ double scale_in(phase at)
 
 double scale_block(const comm_req *r)
 {
-	const bool control = r->tag == TAG_HEARTBEAT || r->tag == TAG_LINK_RATES ||
-			     r->tag == TAG_LINK_RATES + 1 || r->bytes < sizeof(block_header);
+	const bool measures = r->tag >= TAG_LINK_RATES && r->tag < TAG_LINK_RATES + LINK_SLOTS;
+	const bool control = r->tag == TAG_HEARTBEAT || measures || r->bytes < sizeof(block_header);
 	const size_t room = control ? 0 : r->bytes - sizeof(block_header);
 	return (double)r->bytes + (double)(room - room % scale.record_bytes) * (scale.all - 1);
 }

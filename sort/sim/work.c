@@ -17,6 +17,7 @@
 #include "kernel/radix.h"
 #include "kernel/demand_state.h"
 #include "model/calibrate.h"
+#include "io/input.h"
 #include "spill/memory_share.h"
 
 #include <math.h>
@@ -27,20 +28,36 @@ static const sim_rates *host_rates(void)
 	return &engine_platform()->rates;
 }
 
+/* The system's work to read a byte, from the disk or the page cache, relative to writing one. */
+static const double READING = 0.125;
+
 /* Return the rates per record of the simulated sort, multiplied by the scale, because each record
  * represents many. Measured and given rates are scaled in the same way. */
-WRAPPED(rates, job_time_nominal, double speed)
+WRAPPED(rates, job_time_nominal, double speed, double cpus)
 {
-	rates r = __real_job_time_nominal(speed);
+	rates r = __real_job_time_nominal(speed, cpus);
 	r.sort_s *= comm_sim_scale();
 	r.merge_s *= comm_sim_scale();
 	r.copy_s *= comm_sim_scale();
+	r.file_s *= comm_sim_scale();
 	return r;
 }
 
 WRAPPED(double, job_time_byte_s, double mb_per_s)
 {
 	return __real_job_time_byte_s(mb_per_s) * comm_sim_scale();
+}
+
+/* Return only the work that the simulation charges: memory and the work to move messages by TCP are
+ * not simulated. */
+WRAPPED(const cost_ratios *, cost_ratios_find, void)
+{
+	static cost_ratios simulated;
+	if (!actor_self())
+		return __real_cost_ratios_find();
+	simulated.read = READING;
+	simulated.each = comm_sim_scale();
+	return &simulated;
 }
 
 /* ------------------------------------------------------------------------------------- sizes */
@@ -61,6 +78,12 @@ WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 {
 	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
 	return actor_self() ? (size_t)fmax((double)recs / comm_sim_scale(), 1) : recs;
+}
+
+/* Map no inputs, so that reading them is charged. */
+WRAPPED(bool, input_may_be_mapped, const input *in, direct_io direct)
+{
+	return !actor_self() && __real_input_may_be_mapped(in, direct);
 }
 
 /* ----------------------------------------------------------------------------------- kernels */
@@ -107,9 +130,8 @@ WRAPPED(const unsigned char *, reader_map, const reader *r, mapped *m)
  * buckets. */
 static double bucket_share(const demand *d)
 {
-	const double n = (double)d->n_most * comm_sim_scale();
-	const double each = demand_sizes_for((uint64_t)n).bucket;
-	return n > each ? log(each) / log(n) : 1;
+	const double ln = log((double)d->n_most * comm_sim_scale());
+	return ln > JOB_TIME_PASS_LN ? 1 - JOB_TIME_PASS_LN / ln : 0;
 }
 
 static void charge_sort(const demand *d, double share, uint64_t n)
@@ -219,9 +241,6 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 /* The system accepts at most this number of bytes that are not yet on the disk. */
 static const double UNWRITTEN_BYTES = 64 << 20;
 
-/* The system's work to read a byte, from the disk or the page cache, relative to writing one. */
-static const double READING = 0.125;
-
 /* Queue a transfer, and sleep until all but the last last_bytes have been transferred. It takes the
  * system `file` times the work to write. */
 static void use_disk(size_t bytes, double last_bytes, double file)
@@ -285,6 +304,11 @@ WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t bytes)
 		return __real_disk_rate_s(m, dir, bytes);
 	const sim_host *h = &engine_here()->h->is; /* all of its ranks measure at the same time */
 	return comm_sim_scale() * h->ranks / h->disk_bytes_per_s;
+}
+
+WRAPPED(double, disk_buffer_bytes, void)
+{
+	return actor_self() ? UNWRITTEN_BYTES / comm_sim_scale() : __real_disk_buffer_bytes();
 }
 
 /* -------------------------------------------------------------------------- the host's limits */
@@ -361,7 +385,8 @@ WRAPPED(calibrated, calibrate_run, calibration *c, double limit_s)
 	return (calibrated){ .rate = { .cpus = cpus,
 				       .sort_s = host_rates()->sort_s * slower,
 				       .merge_s = host_rates()->merge_s * slower,
-				       .copy_s = host_rates()->copy_s * slower } };
+				       .copy_s = host_rates()->copy_s * slower,
+				       .file_s = host_rates()->file_s * slower } };
 }
 
 WRAPPED(void, calibrate_free, calibration *c)

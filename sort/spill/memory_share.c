@@ -131,12 +131,13 @@ static void reading_main(void *reading_, unsigned worker)
 				.arrived = d->memory.seq.order ? arriving_to_buckets : NULL,
 				.arrived_to = &c,
 				.in_place = d->memory.mapped != NULL };
-		const double t0 = now_s();
+		const double t0 = now_s(), busy_s = speeds ? speeds->clock_s() : 0;
 		unsigned char *to = (unsigned char *)record_at(&d->memory.seq.recs, at);
 		if (x->from)
 			(void)reader_load(x->from, at, n, to, &got, &c.e);
 		else
 			arriving_to_buckets(&c, at, n);
+		const double used_s = speeds ? speeds->clock_s() - busy_s : 0;
 		pthread_mutex_lock(&x->lock);
 		if (c.e.code != ST_OK && (x->e.code == ST_OK || at < x->failed_at)) {
 			x->e = c.e;
@@ -145,7 +146,7 @@ static void reading_main(void *reading_, unsigned worker)
 		d->sum = checksum_join(d->sum, got.sum);
 		d->verify_s += got.verify_s;
 		x->sort_s += c.sort_s;
-		speed_history_add(speeds, t0 - x->begun_s, now_s() - x->begun_s, (double)n);
+		speed_history_add(speeds, t0 - x->begun_s, now_s() - x->begun_s, (double)n, used_s);
 		pthread_mutex_unlock(&x->lock);
 	}
 }

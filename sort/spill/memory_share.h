@@ -9,7 +9,7 @@
 #include "io/input.h"
 #include "io/io_fd.h"
 #include "io/reader.h"
-#include "model/calibrate.h"
+#include "model/speed_history.h"
 #include "sorted_share.h"
 
 typedef struct load_plan {

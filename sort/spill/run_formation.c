@@ -140,7 +140,7 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const load_plan *l = &s->p->load;
 	const uint64_t first = s->d->disk.start[run];
-	const double t0 = now_s();
+	const double t0 = now_s(), busy_s = l->speed_history ? l->speed_history->clock_s() : 0;
 	unsigned char *recs = worker_room(s, worker) + (s->from ? reader_align(s->from, first) : 0);
 	o->n = (size_t)(s->d->disk.start[run + 1] - first);
 	o->r = (records){ recs, l->lay, l->rank };
@@ -163,10 +163,12 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 	demand_close(o->order);
 	o->room = NULL;
 	o->order = NULL;
+	const double used_s = l->speed_history ? l->speed_history->clock_s() - busy_s : 0;
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, got.sum);
 	s->d->verify_s += got.verify_s;
-	speed_history_add(l->speed_history, t0 - s->begun_s, now_s() - s->begun_s, (double)o->n);
+	speed_history_add(l->speed_history, t0 - s->begun_s, now_s() - s->begun_s, (double)o->n,
+			  used_s);
 	pthread_mutex_unlock(&s->lock);
 }
 

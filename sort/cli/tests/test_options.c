@@ -189,7 +189,7 @@ static void opposites_are_refused(void **state)
 			assert_non_null(strstr(e.text, "exclude each other"));
 			pairs++;
 		}
-	assert_int_equal(pairs, 14);
+	assert_int_equal(pairs, 16);
 }
 
 /* Every option that takes a size takes all units. */

@@ -30,13 +30,13 @@ static status measure(comm *c, void *situation_)
 	for (int i = 0; i < c->size; i++)
 		at[i].host_id = (uint64_t)t->hosts[i]; /* all have one name */
 	size_t order[MOST];
-	rank_speeds g = {
-		.p = c->rank == 0 ? (size_t)c->size : 0, .placement = at, .order = order, .cpus = 1
-	};
+	rank_speeds g = { .p = c->rank == 0 ? (size_t)c->size : 0,
+			  .placement = at,
+			  .order = order };
 	rank_speeds_sort(&g);
 	rates rate[MOST] = { { 0 } };
 	for (int i = 0; i < MOST; i++)
-		rate[i] = job_time_nominal(1);
+		rate[i] = job_time_nominal(1, 1);
 	const share_plan s = { .records = 1000000, .rate = rate };
 	memset(t->link_s, 0, c->rank == 0 ? sizeof t->link_s : 0);
 	const status rc = link_rates_measure(&env, &g, &s, t->link_s);

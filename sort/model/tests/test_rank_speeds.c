@@ -37,7 +37,7 @@ static void join(ranks *r, size_t p)
 
 static void set(ranks *r, size_t i, double speed, double error)
 {
-	r->rate[i] = job_time_nominal(speed);
+	r->rate[i] = job_time_nominal(speed, 1);
 	r->had[i].error = error;
 }
 

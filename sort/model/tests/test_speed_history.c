@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The time that the last part of a rank's work took, for any tasks, threads and lengths. The order
+/* The busy time of the last part of a rank's work, for any tasks, threads and lengths. The order
  * in which tasks end does not matter. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "model/calibrate.h"
+#include "model/speed_history.h"
 #include "base/arith.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
@@ -39,7 +39,7 @@ static speed_history slowed(double length_s, size_t tasks, double before, double
 		const double done = ((double)i + 1) / (double)tasks;
 		const double t = done < before ? done : before + factor * (done - before);
 		const double to = length_s * t / all;
-		speed_history_add(&p, from, to, 5);
+		speed_history_add(&p, from, to, 5, to - from);
 		from = to;
 	}
 	return p;
@@ -78,8 +78,8 @@ static void a_slowdown_is_seen_at_its_size(void **state)
 		}
 }
 
-/* Check that the time of the last part of the work is correct if tasks overlap and are added in any
- * order. */
+/* The busy seconds of the last part of the work are correct if tasks overlap, wait, and are added
+ * in any order. */
 static void threads_do_not_matter(void **state)
 {
 	enum { TASKS = 400, THREADS = 5 };
@@ -106,15 +106,14 @@ static void threads_do_not_matter(void **state)
 			from[i - 1] = f, to[i - 1] = t;
 		}
 		for (size_t i = 0; i < TASKS; i++)
-			speed_history_add(&p, from[i], to[i], to[i] - from[i]);
-		/* the work after a moment, added up task by task */
-		const double at = all * 0.6;
-		double whole = 0, last = 0;
-		for (size_t i = 0; i < TASKS; i++) {
+			speed_history_add(&p, from[i], to[i], to[i] - from[i],
+					  (to[i] - from[i]) / 2);
+		/* a thread was busy for half of its time, whatever part of the work is looked at */
+		double whole = 0;
+		for (size_t i = 0; i < TASKS; i++)
 			whole += to[i] - from[i];
-			last += to[i] > at ? to[i] - fmax(at, from[i]) : 0;
-		}
-		near(speed_history_last_s(&p, last / whole), all - at, all);
+		for (double part = 1; part > 0.1; part /= 2)
+			near(speed_history_last_s(&p, part), part * whole / 2, all);
 	}
 }
 
@@ -122,19 +121,19 @@ static void nothing_tells_nothing(void **state)
 {
 	speed_history p = { .bin_s = 0 };
 	(void)state;
-	speed_history_add(NULL, 0, 1, 1);
+	speed_history_add(NULL, 0, 1, 1, 1);
 	assert_true(speed_history_last_s(&p, 0.25) == 0);
-	speed_history_add(&p, -1, 1, 1);
-	speed_history_add(&p, 2, 1, 1);
-	speed_history_add(&p, 0, INFINITY, 1);
-	speed_history_add(&p, NAN, 1, 1);
-	speed_history_add(&p, 0, NAN, 1);
+	speed_history_add(&p, -1, 1, 1, 1);
+	speed_history_add(&p, 2, 1, 1, 1);
+	speed_history_add(&p, 0, INFINITY, 1, 1);
+	speed_history_add(&p, NAN, 1, 1, 1);
+	speed_history_add(&p, 0, NAN, 1, 1);
 	assert_true(speed_history_last_s(&p, 0.25) == 0);
-	speed_history_add(&p, 3, 3, 1); /* the clock stood still */
+	speed_history_add(&p, 3, 3, 1, 0); /* the clock stood still */
 	near(speed_history_last_s(&p, 1), 0, 3);
-	speed_history_add(&p, 0, 3, 1);
+	speed_history_add(&p, 0, 3, 1, 3);
 	near(speed_history_last_s(&p, 1), 3, 3);
-	near(speed_history_last_s(&p, 0.5), 0, 3);
+	near(speed_history_last_s(&p, 0.5), 0, 3); /* the work without time came last */
 	near(speed_history_last_s(&p, 0.75), 1.5, 3);
 }
 

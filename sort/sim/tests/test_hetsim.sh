@@ -90,7 +90,7 @@ sim "$unequal" --speeds=auto
 is "--speeds=auto does the same" "$(value makespan)" "$measured"
 sim "2 x speed 1 $fast\\n2 x speed 0.97 $fast" -v
 is "speeds that differ by less than 5 % are equal" "$(speeds)" "1 1 1 1 "
-scale=(-s 800)
+scale=(-s 100)
 sim "$unequal" -v
 is "a job with little work per rank is not measured" "$(speeds)" "1 1 1 1 "
 ok "and says so" grep -q '^shares are equal: the job is too short to measure speeds' <<<"$err"
@@ -167,15 +167,17 @@ ok "one of them is named" grep -q '^hetsort: rank [23] (h1), .*: no sign of life
 sim "2 x ranks 2 cores 2 net 1G" --emulate=8 --speeds=1,1,1,1
 is "virtual ranks of ranks that share a host" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
 
-# lanes: one for two processors of a rank, if there is enough to do
+# lanes: one for two processors of a rank, if there is enough to do and nothing else is slower
 lanes() { grep -E '^rank [0-9]+: [0-9]+ lanes? ' <<<"$1"; }
 scale=(--scale 1000)
-sim '2 x cores 8 net 10G\n2 x cores 16 net 10G' -v --report=json
-is "lanes" "$(lanes "$err")" $'rank 0: 4 lanes (one for two threads)\nrank 2: 8 lanes (one for two threads)'
-is "lanes, in the report" "$(sed -n 's/.*"lanes": \([0-9]*\).*/\1/p' json | paste -sd" ")" "4 4 8 8"
-sim '2 x cores 16 net 10G' --explain
+sim '4 x cores 8 net 100G' -v --report=json
+is "lanes" "$(lanes "$err")" "rank 0: 4 lanes (one for two threads)"
+is "lanes, in the report" "$(sed -n 's/.*"lanes": \([0-9]*\).*/\1/p' json | paste -sd" ")" "4 4 4 4"
+sim '2 x cores 16 net 100G' --explain
 is "lanes, by --explain" "$(lanes "$out")" "rank 0: 8 lanes (one for two threads)"
-sim '2 x cores 64 net 10G' -v && is "no more than 15 lanes" "$(lanes "$err")" "rank 0: 15 lanes (no more are useful)"
+sim '2 x cores 64 net 100G' --plan equal -v && is "no more than 15 lanes" "$(lanes "$err")" "rank 0: 15 lanes (no more are useful)"
+sim '2 x cores 16 net 1G' --links=125,125 -v
+is "few lanes if links are slow" "$(lanes "$err")" "rank 0: 2 lanes (links, disks or other ranks are slower)"
 scale=(--scale 20000) # 20 GB
 sim '8 x cores 16 net 100G' && many=$(value makespan)
 sim '8 x net 100G'

@@ -132,7 +132,7 @@ rm -f out
 
 for n in 1 2 3 4 5; do # rank 0 fails in the plan while the others wait for it
   what="no memory for "
-  [ $n -lt 4 ] || what="cannot plan the shares: no memory for "
+  [ $n -lt 3 ] || what="cannot plan the shares: no memory for "
   fails alloc:$n@rank0@inplan 4 "hetsort: rank 0, planning: $what" --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
 done
 for n in 1 2 3 4 5; do # the others wait in a collective, and leave it together with rank 1

@@ -205,7 +205,7 @@ ok "a bit written wrong: detected in a manifest" test $met -gt 0
 rm -f asmany sorted before.*
 
 # a report that cannot be written to the disk: the output stays
-for plan in fsync:4+=EIO close:20+=EIO; do
+for plan in fsync:4+=EIO close:22+=EIO; do
   shim $plan "$hetsort" --report report -o out in
   is "a report lost, $plan: exit code, output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
   ok "a report lost, $plan: message" grep -q "^hetsort: no report: cannot \(sync\|close\) 'report': Input/output error" <<<"$err"
