@@ -11,7 +11,8 @@ platforms() { run "$ROOT/bench/platforms" --dir work "$@"; }
 platforms --count 2 --real 50 --ways equal,default,given,online --kinds speeds,cores -j real.json
 is "a run succeeds" "$rc" 0
 is "no files remain" "$(ls work)" ""
-is "all ways have a time" "$(grep -c '"seconds": {"equal": [0-9.]*, "default": [0-9.]*, "given": [0-9.]*, "online": [0-9.]*}' real.json)" 6
+keys() { python3 -c 'import json, sys; print(*(" ".join(x["seconds"]) for x in map(json.loads, open(sys.argv[1])) if x["type"] == "sample"), sep="\n")' "$1"; }
+is "all ways have a time, and two a prediction" "$(keys real.json | sort | uniq -c | tr -s ' ')" " 6 equal default default predicted given given predicted online"
 
 # A hetsim that takes 10 s for equal shares, 5 s with given rates, and by default 9 s, or 20 s with a disk of 666 MB/s. By
 # default it fails on hosts with 7 cores.
@@ -26,6 +27,8 @@ case "$*" in
   *--speeds*) s=5; echo "$*" | tr ' ' '\n' | grep -E '^--(speeds|links|disks)=' >>"$OPTIONS" ;;
   *) s=9; ! grep -q ' 666M/s' "$platform" || s=20; ! grep -q 'cores 7 ' "$platform" || { echo 'hetsim: not today' >&2; exit 3; } ;;
 esac
+for report; do case $report in */default.json | */given.json | */equal.json | */online.json) break ;; esac; done
+echo "{\"total_s\": $s, \"shares\": {\"planned_s\": 4}, \"ranks\": [{\"predicted_s\": 2}, {\"predicted_s\": 3}]}" >"$report"
 echo "{\"makespan_s\": $s, \"status\": 0}"
 END
 chmod +x fake/hetsim
@@ -68,6 +71,7 @@ row() { tr -s ' ' <<<"$out" | grep "^$1 "; }
 is "default/equal: mean, quantiles, number above, the worst" "$(row default/equal)" \
   "default/equal 1.174 0.900 0.900 0.900 0.900 1.450 1.890 2.000 1 given-0"
 is "default/best" "$(row default/best)" "default/best 2.349 1.800 1.800 1.800 1.800 2.900 3.780 4.000 3 given-0"
+is "given predicted: 4 s of 5 s" "$(row 'given predicted')" "given predicted 0.800 0.800 0.800 0.800 0.800 0.800 0.800 0.800 0 given-0"
 is "rows of platforms" "$(tr -s ' ' <<<"$out" | grep -c '10.00 9.00 5.00 0.90 1.80$')" 2
 platforms "1 GB: 2 x cores 7 disk 1G/s" "1 GB: 2 x cores 8"
 is "a failure sets the exit status" "$rc" 1
