@@ -15,7 +15,6 @@
 #include "kernel/radix.h"
 #include "io/file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +47,7 @@ typedef struct sample {
 	checksum sum;           /* used, so that the compiler keeps the work */
 	int fd;                 /* a file in memory, */
 	uint64_t written;       /* and its length */
+	bool no_file; /* it cannot be written, so its rate is the nominal part of others */
 	double limit_s;
 	calibrated found; /* rates are 0 if the thread did not run */
 } sample;
@@ -94,7 +94,9 @@ static void sample_lap(sample *c, int k)
 		const size_t some = c->n * bytes;
 		if (c->written > FILE_BYTES && ftruncate(c->fd, 0) == 0)
 			c->written = 0;
-		(void)file_write_at(c->fd, c->recs, some, c->written, "a file in memory", NULL);
+		if (file_write_at(c->fd, c->recs, some, c->written, "a file in memory", NULL) !=
+		    ST_OK)
+			c->no_file = true;
 		c->written += some;
 	} else {
 		unsigned char *to = c->out;
@@ -136,10 +138,9 @@ status calibrate_open(calibration **out, rank_env *env, unsigned threads, int st
 		s->fd = memfd_create("hetsort-calibration", MFD_CLOEXEC);
 		s->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
 		s->e = mem_array(m, n, each, "calibration", &env->e);
-		if (!s->e || s->fd < 0)
-			return s->e ? err_set(&env->e, ST_RESOURCE, "no file in memory: %s",
-					      strerror(errno))
-				    : ST_RESOURCE;
+		s->no_file = s->fd < 0;
+		if (!s->e)
+			return ST_RESOURCE;
 		s->tmp = s->e + n;
 		s->order = s->tmp + n;
 		s->recs = (unsigned char *)(s->order + n);
@@ -241,11 +242,15 @@ static void calibrate_thread(void *samples, unsigned worker)
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - begun_s < c->limit_s);
 	const lap_times t = calibrate_laps(c->ended, c->cpu, n);
+	const rates nominal = job_time_nominal(1, 1);
+	const double copy_s = t.lap_s[KERNEL_COPY] / bytes;
 	c->found = (calibrated){ .rate = { .cpus = t.share,
 					   .sort_s = t.lap_s[KERNEL_SORT] / n_ln_n,
 					   .merge_s = t.lap_s[KERNEL_MERGE] / bytes,
-					   .copy_s = t.lap_s[KERNEL_COPY] / bytes,
-					   .file_s = t.lap_s[KERNEL_FILE] / bytes },
+					   .copy_s = copy_s,
+					   .file_s = c->no_file ? copy_s * nominal.file_s /
+									  nominal.copy_s
+								: t.lap_s[KERNEL_FILE] / bytes },
 				 .lap_error = t.lap_error,
 				 .share_error = t.share_error };
 }

@@ -38,7 +38,7 @@ typedef struct rank_speeds {
 } rank_speeds;
 
 /* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0 with given or nominal
- * values. Links get a rate if the user gives it, or if the nominal one is to be used. The caller
+ * values. Links get a rate only if the user gives it. The caller
  * has set s->records. The caller frees g, also on failure. cpus  the processors that this rank may
  * use. */
 status rank_speeds_find(rank_env *env, double cpus, const rank_storage *f, share_plan *s,

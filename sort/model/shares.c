@@ -96,7 +96,7 @@ static const double EXACT = 0.002;
 
 /* Shares by speed are kept if others save only this part of the time. If links or disks bind,
  * shares must save more than equal ones: the model knows them less well. */
-static const double NOTICEABLE = 0.02, DOUBTFUL = 0.05;
+static const double NOTICEABLE = 0.02, DOUBTFUL = 0.08;
 
 /* The common properties of the ranks of a group. */
 typedef struct likeness {
@@ -155,7 +155,8 @@ static double second_s(const group *g, const job_load *l)
 	const rates *r = &g->like.rate;
 	const settings *o = g->b->o;
 	if (g->like.after_s) {
-		const double bytes = o->lay.record_bytes * (double)l->out - l->buffer_bytes;
+		const double bytes =
+			fmax(o->lay.record_bytes * (double)l->out - l->buffer_bytes, 0);
 		return fmax(hetpart_cost_eval(g->like.after_s, l->out),
 			    fmax(job_time_link_s(r, o, l), r->disk_s * bytes));
 	}

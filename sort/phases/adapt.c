@@ -85,8 +85,8 @@ status adapt_plan(const bound_ranks *b, const sighting *seen, const uint64_t *wr
 		now[i].link_s = link_s;
 		rates_scale(&now[i], slower[i]);
 		now[i].cpus = b->rate[i].cpus;
-		if (planned_s > 0 && disk_s > 0 && fabs(log(disk_s / planned_s)) > log(ALIKE) &&
-		    seen[i].same_disk)
+		if (planned_s > 0 && disk_s > 0 && isfinite(disk_s) &&
+		    fabs(log(disk_s / planned_s)) > log(ALIKE) && seen[i].same_disk)
 			now[i].disk_s *= disk_s / planned_s;
 	}
 	present.rate = now;

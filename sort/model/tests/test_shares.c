@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <string.h>
 #include <math.h>
 #include "model/shares.h"
 
@@ -98,9 +99,37 @@ static void refuses(void **state)
 	assert_memory_equal(e.text, "cannot plan the shares: ", 24);
 }
 
+/* Ranks whose costs are proportional to the records have shares in proportion to their speeds. */
+static double seconds(void *speed, uint64_t n)
+{
+	return (double)n / *(const double *)speed;
+}
+
+static void by_costs_as_by_speeds(void **state)
+{
+	static const double sets[][4] = { { 1, 1, 1, 1 },
+					  { 1, 1.5, 1, 1.5 },
+					  { 1, 2, 4, 8 },
+					  { 3e-200, 1e-200, 1e-200, 1e-200 } };
+	(void)state;
+	for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+		double speed[4];
+		uint64_t want[4], share[4];
+		err e = { ST_OK, "" };
+		memcpy(speed, sets[k], sizeof speed);
+		assert_int_equal(shares_by_speed(PLAN_LINEAR, 40000000, speed, 4, want, &e), ST_OK);
+		assert_int_equal(shares_by_costs(40000000, seconds, speed, sizeof *speed, 4, NULL,
+						 share, &e),
+				 ST_OK);
+		for (size_t i = 0; i < 4; i++)
+			assert_true(share[i] <= want[i] + 2 && want[i] <= share[i] + 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_costs_as_by_speeds),
 		cmocka_unit_test(sums_to_records),
 		cmocka_unit_test(methods_differ),
 		cmocka_unit_test(moving_is_linear),
