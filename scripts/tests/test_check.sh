@@ -55,6 +55,10 @@ CHECK='9 passed, 1 failed' CHECK_RC=0 check
 is "a failure that the exit status hides" "$(last)" "1 17 passed, 1 failed"
 CHECK='' CHECK_RC=1 check
 is "a step that ends without a word" "$(last)" "1 8 passed, 1 failed"
+MPI_SAYS=$'sort/tests/mpi_x.sh   3 passed   1 failed    2 s,    1 s cpu\n    | not ok 2 - an answer\n    | #   got: 7\nsort/tests/mpi_y.sh   3 passed   0 failed    2 s,    1 s cpu\n8 passed, 1 failed' \
+  MPI_RUN_RC=1 check
+is "at the end, the failures are printed again" "$(sed -n '/^== failures/,/^$/p' <<<"$out")" \
+  $'== failures\ncheck-mpi: sort/tests/mpi_x.sh   3 passed   1 failed    2 s,    1 s cpu\n    | not ok 2 - an answer\n    | #   got: 7'
 MPI_SAYS='0 passed, 0 failed' MPI_RUN_RC=1 check
 is "an MPI, and no MPI tests" "$(last)" "1 13 passed, 1 failed"
 LINT='2 passed, 2 failed' LINT_RC=1 check
@@ -107,6 +111,7 @@ lint
 == bare
 fresh-root --ways root
 == bare: 9 good, 1 bad
+== failures
 build: ok
 check: 9 good, 1 bad
 check-mpi: 5 good, 0 bad
