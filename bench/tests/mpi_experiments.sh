@@ -4,6 +4,8 @@
 # virtual hosts, some of them on a tiny input: samples, figures, plots and tables fit each other, no wrong output
 # passes, and nothing remains. HETSORT_LONG=1 runs all, on inputs that show the effects if the machine is quiet.
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=bench/tests/draw_help.sh
+. "$ROOT/bench/tests/draw_help.sh"
 # shellcheck source=partition/tests/install_help.sh
 . "$ROOT/partition/tests/install_help.sh"
 if [ "${HAVE_MPI:-no}" != yes ] || ! "$ROOT/scripts/mpirun" --here; then skip_all "no MPI here"; fi
@@ -88,10 +90,7 @@ is "nothing is left of the disks" "$(ls disks)" ""
 for e in $names; do
   [ "$(nproc)" -gt 1 ] || [ "$e" != balance ] || continue
   ok "$e: samples are kept" test -s "results/$e.json"
-  if command -v gnuplot >/dev/null; then
-    ok "$e: a plot as SVG" grep -q '</svg>' "results/$e.svg"
-    is "$e: and as PNG" "$(head -c 4 "results/$e.png" | tail -c 3)" PNG
-  fi
+  ! can_draw || ok "$e: a plot" grep -q '</svg>' "results/$e.svg"
 done
 python3 - results/*.json <<'PY' >facts
 import json, statistics, sys

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # local-plot on samples of local_bench: the best other sort, and the ratios to it and to the floor.
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=bench/tests/draw_help.sh
+. "$ROOT/bench/tests/draw_help.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 
 line() { # line BYTES KIND SORT THREADS SECONDS
@@ -20,10 +22,10 @@ is "sorts with one thread are next to two threads" "$(row '100 B | 2 | uniform')
 is "each number of threads has its others" "$(row '100 B | 1 | uniform')" \
   "| 100 B | 1 | uniform | 4.000 | 0.44x | slow | 2.00x |"
 is "without others the floor is left" "$(row '8 B | 2 | sorted')" "| 8 B | 2 | sorted | 1.000 | - | - | 2.00x |"
-if command -v gnuplot >/dev/null; then
-  ok "the plot is there" test -s plot.svg
+if can_draw; then
+  ok "the plot is there" grep -q '</svg>' plot.svg
 else
-  is "without gnuplot it says so" "$rc $err" "1 local-plot: gnuplot is missing (scripts/deps plot)"
+  is "without matplotlib it says so" "$rc $err" "1 local-plot: cannot draw: matplotlib is missing, install it with 'scripts/deps plot'"
 fi
 run "$ROOT/bench/local-plot" samples
 is "a missing name is refused" "$rc" 2

@@ -3,6 +3,8 @@
 # bench/platforms: each kind of mix and each two of them occur, a seed repeats, and the ratios are of the times reported.
 # shellcheck disable=SC2154,SC2317  # run sets rc, out, err; functions are called through ok
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=bench/tests/draw_help.sh
+. "$ROOT/bench/tests/draw_help.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 [ -x "$BIN/hetsim" ] || skip_all "no hetsim here"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers do not follow coroutines"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # bench/unequal with a sorter in memory and a burner that are stubs: the ideal times, and what ends it.
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=bench/tests/draw_help.sh
+. "$ROOT/bench/tests/draw_help.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 command -v taskset >/dev/null || skip_all "taskset is not installed"
 mkdir -p programs/bench work
@@ -48,7 +50,7 @@ is "one thread: the ideal is the other processor" "$(row '100 B, hwy vqsort, 1 t
   "100 B, hwy vqsort, 1 thread 1.0000 1.8000 1.0000 1.80 1.80 to 1.80"
 ok "files are sorted and checked" test "$(row 'file, hetsort')" -a "$(row 'file, hetsort --check')"
 is "samples: two rounds, each state" "$(grep '"sample"' out.json | grep -c '"8 B, hetsort"')/$(grep '"summary"' out.json | grep -c '"8 B, hetsort"')" 4/1
-! command -v gnuplot >/dev/null || ok "there is a plot" test -s out.svg
+! can_draw || ok "there is a plot" grep -q "(ideal)\|>ideal<" out.svg
 is "no files remain" "$(ls work)/$(compgen -G burning)" /
 STUB=failing run taskset -c "${cpus[0]},${cpus[1]}" "$ROOT/bench/unequal" --mb 1 --repeat 1 --record-bytes 8 --dir work
 is "without a burner it ends" "$rc/$(grep -c '^unequal: cpuburn ended: cpuburn: no luck' <<<"$err")" 1/1

@@ -54,11 +54,11 @@ def run(t):
         for v in [(count, "equal"), (count, "speeds"), *learnt]:
             ratio = t.ratio(v, (count, "speeds"))
             rows.append([" ".join(map(str, v)), *summary_cells(t.figure(v, to_speeds=ratio)), f"{ratio[0]:.3f}"])
-        p = chart.Panel(f"{count} hosts", "run", "makespan / makespan by speed")
+        p = chart.Panel(f"{count} hosts", "run", "makespan / makespan by speed", better="lower")
         p.line("--plan online", [(v[2], *t.ratio(v, (count, "speeds"))) for v in learnt], color=0)
         equal = t.ratio((count, "equal"), (count, "speeds"))[0]
-        p.line("equal shares", [(1, equal), (t.a.runs, equal)], color=1, dashed=True, marks=False)
-        p.line("shares by speed", [(1, 1), (t.a.runs, 1)], color=2, dashed=True, marks=False)
+        p.level("equal shares", equal, color=1)
+        p.level("shares by speed", 1, ideal=True)
         t.panels.append(p)
         last = stats.median([t.ratio(v, (count, "equal"))[0] for v in learnt[1:]])
         t.expect(f"{count} hosts: learnt shares over equal ones", last, 0.4, 0.99)

@@ -42,10 +42,10 @@ def run(t):
                              f"{theory:.3f}" if v is planned else None])
             gains.append((factor, *gain))
             t.expect(f"{count} hosts, 1 : {factor:g}: gain over theory", gain[0] / theory, 0.6, 1.25)
-        p = chart.Panel(f"{count} hosts", "speed of the fast over the slow hosts", "equal shares over planned")
+        p = chart.Panel(f"{count} hosts", "speed of the fast over the slow hosts", "equal shares over planned", better="higher")
         p.line("measured", gains, color=0)
-        p.line("theory", [(f, (count - count // 2 + count // 2 / f) * f / count) for f in t.a.factors], color=1,
-               dashed=True, marks=False)
+        p.line("theory", [(f, (count - count // 2 + count // 2 / f) * f / count) for f in t.a.factors],
+               ideal=True)
         t.panels.append(p)
     t.table(["", *SUMMARY, "gain", "theory"], rows)
     return f"Gain of planned shares, {t.a.records} records"

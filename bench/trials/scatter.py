@@ -83,24 +83,22 @@ def same_results(runs):
 def panel(name, ranks):
     """Draw for each rank of one run when its items have arrived, and when they have been computed."""
     order = sorted((r for r in ranks if r["rank"]), key=lambda r: r["arrived_s"]) + [ranks[0]]
-    p = chart.Panel(name, "processors as they are served, the root last", "seconds")
-    p.ticks([PLATFORM[r["rank"]][0] for r in order])
+    p = chart.Panel(name, "processors as they are served, the root last", "seconds", better="lower")
+    p.ticks([PLATFORM[r["rank"]][0] for r in order], rotate=35)
     p.floating("until items arrive", [(i, 0, r["arrived_s"]) for i, r in enumerate(order) if r["items"]], color=5)
     p.floating("computing", [(i, r["arrived_s"], r["end_s"]) for i, r in enumerate(order) if r["items"]], color=0)
-    p.setup.append("set xtics rotate by -35")
     return p
 
 
 def overview(t, predicted):
     """Draw the latest end of each variant, measured, by the model and in [S0], each relative to uniform shares."""
-    p = chart.Panel("latest end", "", "relative to uniform")
+    p = chart.Panel("latest end", "", "relative to uniform", better="lower")
     p.ticks(list(VARIANTS))
     p.bars("measured", [(i, *t.ratio((v,), ("uniform",))) for i, v in enumerate(VARIANTS)], at=-0.26, width=0.26)
     p.bars("model", [(i, *[predicted[v] / predicted["uniform"]] * 3) for i, v in enumerate(VARIANTS) if v != "farm"],
            width=0.26, color=4)
     p.bars("paper", [(i, *[PAPER[v][1] / PAPER["uniform"][1]] * 3) for i, v in enumerate(VARIANTS) if v in PAPER],
            at=0.26, width=0.26, color=5)
-    p.setup.append("set xtics norotate")
     return p
 
 
@@ -134,7 +132,7 @@ def run(t):
         t.panels.append(panel(name, middle))
     top = 1.25 * max(r["end_s"] for some in runs.values() for ranks in some for r in ranks)
     for p in t.panels:
-        p.setup.append(f"set yrange [0:{top:.4g}]")
+        p.y_range = (0, top)
     t.panels.insert(0, overview(t, predicted))
     t.table(["latest end, s", *SUMMARY, "earliest", "model: earliest", "latest", "paper: both"], rows)
     gains(t, predicted)

@@ -92,13 +92,12 @@ def sum_up(t, count, rate, speeds, kept):
         t.notes.append(f"{count} hosts, rate {rate}: A1 over {name} {r[0]:.3f} ({r[1]:.3f} to {r[2]:.3f}), in the"
                        f" paper {PAPER_S['A1'] / PAPER_S[name]:.3f}")
     p = chart.Panel(f"{count} hosts, {'links without limit' if rate == 'max' else rate}", "",
-                    "makespan / makespan of A1")
+                    "makespan / makespan of A1", better="lower")
     p.ticks(names)
     p.bars("measured", bars, at=-0.18, color=0)
     p.bars("paper, 96 nodes", [(i, *[PAPER_S[v] / PAPER_S["A1"]] * 3) for i, v in enumerate(names)],
            at=0.18, color=5)
-    level = ideal / stats.median(t.times(count, rate, "A1"))
-    p.line("ideal", [(-0.6, level), (len(names) - 0.4, level)], color=1, dashed=True, marks=False)
+    p.level("ideal", ideal / stats.median(t.times(count, rate, "A1")), ideal=True)
     t.panels.append(p)
     if rate == "max":
         t.expect(f"{count} hosts: equal over planned shares", gain[0], 1 + 0.2 * (theory - 1),
