@@ -27,10 +27,10 @@ $(OBJ)/bin/bench/build.json: Makefile
 	  "$$($(CC) --version | head -n 1)" "$(subst ",,$(CFLAGS) $(CPPFLAGS) $(LDFLAGS))" \
 	  "$$($(CXX) --version 2>/dev/null | head -n 1)" "$(PEER_CXXFLAGS)" >$@
 
-BENCH = $(Q)mkdir -p build/bench; BIN="$(abspath $(PROGDIR))" bench/$(@:bench-%=%) --json build/bench/$(@:bench-%=%).json $(ARGS)
+BENCH = $(Q)mkdir -p build/bench; BIN="$(abspath $(PROGDIR))" bench/$(@:bench-%=%) --json build/bench/$(@:bench-%=%).jsonl $(ARGS)
 bench: all $(BENCH_X)  ## measure from file to file, compared with named partners (ARGS=...)
-	$(Q)mkdir -p build/bench; BIN="$(abspath $(PROGDIR))" bench/run --json build/bench/run.json $(ARGS)
-bench-compare:  ## compare two measurements (ARGS='A.json B.json')
+	$(Q)mkdir -p build/bench; BIN="$(abspath $(PROGDIR))" bench/run --json build/bench/run.jsonl $(ARGS)
+bench-compare:  ## compare two measurements (ARGS='A.jsonl B.jsonl')
 	$(Q)bench/compare $(ARGS)
 bench-minute: all $(BENCH_X)  ## most records sorted in a minute (ARGS=...)
 	$(BENCH)
@@ -69,8 +69,8 @@ $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
 bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)
 	$(Q)$< $(ARGS)
 bench-learning: $(OBJ)/bench/learning_bench  ## how a cost is learnt, as figures and a plot (ARGS=...)
-	$(Q)$< $(ARGS) >$(OBJ)/bench/learning.json
-	$(Q)bench/learning-plot $(OBJ)/bench/learning.json
+	$(Q)$< $(ARGS) >$(OBJ)/bench/learning.jsonl
+	$(Q)bench/learning-plot $(OBJ)/bench/learning.jsonl
 
 # Sorting in memory over ranks: one per processor of the machine, or RANKS.
 RANKS ?= $(shell nproc)

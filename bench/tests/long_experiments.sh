@@ -20,7 +20,7 @@ experiment() { # experiment NAME OPTIONS...: one or two tries, and a test point 
     run timeout 600 "$ROOT/bench/experiments" "$name" "$@" --out "try$try"
     is "$name: it runs, and all outputs are right" "$rc" 0
     [ "$rc" = 0 ] || { echo "# ${err//$'\n'/$'\n# '}"; return 0; }
-    tries+=("try$try/$name.json")
+    tries+=("try$try/$name.jsonl")
     run python3 "$ROOT/bench/tests/figures.py" "$name" "${tries[@]}"
     [ "$rc" = 0 ] || break
     grep -qv '^holds' <<<"$out" || break

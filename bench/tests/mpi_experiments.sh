@@ -89,10 +89,10 @@ fi
 is "nothing is left of the disks" "$(ls disks)" ""
 for e in $names; do
   [ "$(nproc)" -gt 1 ] || [ "$e" != balance ] || continue
-  ok "$e: samples are kept" test -s "results/$e.json"
+  ok "$e: samples are kept" test -s "results/$e.jsonl"
   ! can_draw || ok "$e: a plot" grep -q '</svg>' "results/$e.svg"
 done
-python3 - results/*.json <<'PY' >facts
+python3 - results/*.jsonl <<'PY' >facts
 import json, statistics, sys
 for path in sys.argv[1:]:
     lines = [json.loads(x) for x in open(path)]

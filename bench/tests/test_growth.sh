@@ -38,12 +38,12 @@ is "no such file" "$rc/$err" "1/records: cannot judge 'nowhere': No such file or
 
 mkdir work
 small=(--first-mb 0.05 --most-mb 0.2 --ranks "1,3" --record-bytes "16,4096" --dir work --warm)
-run "$growth" "${small[@]}" --repeat 2 --json growth.json
+run "$growth" "${small[@]}" --repeat 2 --json growth.jsonl
 is "a run succeeds" "$rc/$(grep -v -e '^  round' -e '^warning: no plot ' <<<"$err")" 0/
-is "all sizes, lines and rounds are measured" "$(grep -c '"sample"' growth.json)" $((3 * 4 * 2))
+is "all sizes, lines and rounds are measured" "$(grep -c '"sample"' growth.jsonl)" $((3 * 4 * 2))
 is "a line of the table each, its second figure 1" \
   "$(awk '/^(1 rank|3 ranks|16 bytes|4096 bytes) /{print $4}' <<<"$out" | paste -sd' ')" "1.00 1.00 1.00 1.00"
-python3 - growth.json <<'PY' >facts
+python3 - growth.jsonl <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]
 s = [x for x in lines if x["type"] == "sample"]
@@ -65,7 +65,7 @@ else
   is "a plot without matplotlib is refused at once" "$rc/$err" \
     "1/growth: cannot draw: matplotlib is missing, install it with 'scripts/deps plot'"
 fi
-run "$ROOT/bench/compare" growth.json growth.json
+run "$ROOT/bench/compare" growth.jsonl growth.jsonl
 is "its results can be compared" "$rc/$(grep -c 'too few samples' <<<"$out")" 0/12
 
 # A hetsort that does as $STUB says.

@@ -9,11 +9,11 @@ memory=$ROOT/bench/memory
 mkdir -p work programs/bench
 for p in gensort valsort bench/build.json; do ln -s "$BIN/$p" "programs/$p"; done
 
-run "$memory" --records 600000 --memory 56M,1G --repeat 2 --dir work --warm --json memory.json
+run "$memory" --records 600000 --memory 56M,1G --repeat 2 --dir work --warm --json memory.jsonl
 is "a run succeeds" "$rc/$(grep -v '^  round' <<<"$err")" 0/
 is "no files remain" "$(ls work)" ""
 grouped=$(awk '/^56M /{print $NF}' <<<"$out")
-python3 - memory.json "$grouped" <<'PY' >facts
+python3 - memory.jsonl "$grouped" <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]
 s = [x for x in lines if x["type"] == "sample"]

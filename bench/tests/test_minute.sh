@@ -27,8 +27,8 @@ all=True\ True\ True\ True\ True\ True
 ordered='SUCCESS - all records are in order'
 shm=work
 [ ! -w /dev/shm ] || shm=/dev/shm
-run "$minute" --seconds 600 --limit-bytes 1000000 --first 700 --repeat 2 --dir "$shm" --json limited.json
-is "the limit of the disk is the answer where there is time for more" "$rc/$(facts limited.json)" \
+run "$minute" --seconds 600 --limit-bytes 1000000 --first 700 --repeat 2 --dir "$shm" --json limited.jsonl
+is "the limit of the disk is the answer where there is time for more" "$rc/$(facts limited.jsonl)" \
   "0/indy True $ordered $all
 daytona True $ordered $all"
 is "5000 records of both kinds" "$(grep -c ': 5000 records, 0.001 GB' <<<"$out")" 2
@@ -52,12 +52,12 @@ for last in "$@"; do :; done
 exec "$BIN/hetsort" "$@"
 SH
 chmod +x wrong small
-run "$minute" --seconds 60 --limit-bytes 100000 --first 100 --dir "$shm" --json wrong.json -- "$PWD/wrong"
+run "$minute" --seconds 60 --limit-bytes 100000 --first 100 --dir "$shm" --json wrong.jsonl -- "$PWD/wrong"
 is "a wrong output is a failure" "$rc/$(grep -c '^minute: hetsort: the output has 99 records, the input 100' <<<"$err")" 1/1
-ok "and leaves no file of results" test ! -e wrong.json
+ok "and leaves no file of results" test ! -e wrong.jsonl
 run "$minute" --seconds 600 --limit-bytes 1000000 --first 100 --category indy --repeat 1 --tolerance 0.001 \
-  --dir "$shm" --json small.json -- "$PWD/small"
-is "memory is the answer where it is short" "$rc/$(grep -c '^indy: 1000 records' <<<"$out")/$(facts small.json)" \
+  --dir "$shm" --json small.jsonl -- "$PWD/small"
+is "memory is the answer where it is short" "$rc/$(grep -c '^indy: 1000 records' <<<"$out")/$(facts small.jsonl)" \
   "0/1/indy False $ordered $all"
 run "$minute" --seconds 0.000001 --limit-bytes 100000 --first 2 --category indy --dir "$shm"
 is "no time, no result" "$rc/$(grep '^minute' <<<"$err")" "1/minute: indy: not one record in 1e-06 s"

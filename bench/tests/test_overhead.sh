@@ -7,11 +7,11 @@ overhead=$ROOT/bench/overhead
 mkdir -p work programs/bench
 for p in gensort valsort bench/build.json; do ln -s "$BIN/$p" "programs/$p"; done
 
-run "$overhead" --records 20000 --repeat 2 --dir work --json samples.json -- --threads 1
+run "$overhead" --records 20000 --repeat 2 --dir work --json samples.jsonl -- --threads 1
 is "a run succeeds" "$rc/$err" 0/
 is "no files remain" "$(ls work)" ""
 is "a row for each" "$(awk '/^(plain|--trace|--progress 1|all, with --report) / { n++ } END { print n }' <<<"$out")" 4
-python3 - samples.json <<'PY' >facts
+python3 - samples.jsonl <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]
 samples = [x for x in lines if x["type"] == "sample"]

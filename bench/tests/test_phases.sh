@@ -22,14 +22,14 @@ for bad in 'copy 0 1' 'copy 100 0' 'copy 100 257' 'copy 10 1' 'copy 100 1 9' 'co
 done
 
 mkdir work
-run "$phases" --records 2000 --repeat 3 --dir work --warm --json phases.json
+run "$phases" --records 2000 --repeat 3 --dir work --warm --json phases.jsonl
 is "a run succeeds" "$rc/$err" 0/
 "$BIN/gensort" 10 data; "$BIN/hetsort" --report report -o sorted data
 sed -n '/"phases_s"/,/}/s/^ *"\([a-z]*\)": [0-9.e-]*,*$/\1/p' report | sort -u >wanted
 ok "the report has phases" test "$(wc -l <wanted)" -gt 5
 while read -r phase; do
   is "three samples and a row of: $phase" \
-    "$(grep '"sample"' phases.json | grep -c "\"command\": \"$phase\"")/$(grep -c "^$phase  " <<<"$out")" 3/1
+    "$(grep '"sample"' phases.jsonl | grep -c "\"command\": \"$phase\"")/$(grep -c "^$phase  " <<<"$out")" 3/1
 done <wanted
 row() { awk -v name="$1" 'index($0, name "  ") == 1' <<<"$out" | tr -s ' '; }
 for phase in read sort exchange merge 'read + sort' 'write + sync' 'exchange to sync' 'in all'; do
@@ -37,7 +37,7 @@ for phase in read sort exchange merge 'read + sort' 'write + sync' 'exchange to 
 done
 is "the whole is bounded by reading plus writing" "$(row 'in all' | grep -c 'reading plus writing$')" 1
 is "plan has no bound" "$(row plan | grep -c 'x')" 0
-python3 - phases.json <<'PY' >facts
+python3 - phases.jsonl <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]
 by = {}

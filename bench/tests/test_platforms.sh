@@ -10,11 +10,11 @@ command -v python3 >/dev/null || skip_all "python3 is not installed"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers do not follow coroutines"
 mkdir work
 platforms() { run "$ROOT/bench/platforms" --dir work "$@"; }
-platforms --count 2 --real 50 --ways equal,default,given,online --kinds speeds,cores -j real.json
+platforms --count 2 --real 50 --ways equal,default,given,online --kinds speeds,cores -j real.jsonl
 is "a run succeeds" "$rc" 0
 is "no files remain" "$(ls work)" ""
 keys() { python3 -c 'import json, sys; print(*(" ".join(x["seconds"]) for x in map(json.loads, open(sys.argv[1])) if x["type"] == "sample"), sep="\n")' "$1"; }
-is "all ways have a time, and two a prediction" "$(keys real.json | sort | uniq -c | tr -s ' ')" " 6 equal default default predicted given given predicted online"
+is "all ways have a time, and two a prediction" "$(keys real.jsonl | sort | uniq -c | tr -s ' ')" " 6 equal default default predicted given given predicted online"
 
 # A hetsim that takes 10 s for equal shares, 5 s with given rates, and by default 9 s, or 20 s with a disk of 666 MB/s. By
 # default it fails on hosts with 7 cores.
@@ -36,7 +36,7 @@ END
 chmod +x fake/hetsim
 export OPTIONS=$PWD/options
 BIN=$PWD/fake
-platforms --count 15 -j one.json
+platforms --count 15 -j one.jsonl
 is "simulated by another program" "$rc" 0
 mixes() {
   python3 - "$1" "$2" <<'END'
@@ -47,23 +47,23 @@ first = mixed[:int(sys.argv[2])]
 print(all(any(m == set(c) for m in first) for n in (1, 2) for c in itertools.combinations(kinds, n)), all(mixed), len(mixed))
 END
 }
-is "each kind and each two are mixed in the first 11" "$(mixes one.json 11)" "True True 15"
+is "each kind and each two are mixed in the first 11" "$(mixes one.jsonl 11)" "True True 15"
 platforms_of() { sed -n 's/.*"name": "'"$2"'", "platform": "\([^"]*\)".*/\1/p' "$1"; }
-platforms --only 13,named-links -j again.json
-is "one is repeated" "$(platforms_of again.json 13)" "$(platforms_of one.json 13)"
-ok "it is a platform" test -n "$(platforms_of again.json 13)"
-is "a named one is repeated" "$(platforms_of again.json named-links)" "$(platforms_of one.json named-links)"
-platforms --seed 2 --only 13 -j other.json
-ok "another seed makes another platform" test "$(platforms_of other.json 13)" != "$(platforms_of one.json 13)"
-platforms --count 6 --kinds none -j none.json
-is "no kind is mixed" "$(grep -c '"mixed": \[\]' none.json)" 6
-platforms --count 3 --kinds links,disks -j two.json
-is "two kinds: both, then each" "$(sed -n 's/.*"name": "[0-9]*".*"mixed": \[\([^]]*\)\].*/\1/p' two.json)" '"disks", "links"
+platforms --only 13,named-links -j again.jsonl
+is "one is repeated" "$(platforms_of again.jsonl 13)" "$(platforms_of one.jsonl 13)"
+ok "it is a platform" test -n "$(platforms_of again.jsonl 13)"
+is "a named one is repeated" "$(platforms_of again.jsonl named-links)" "$(platforms_of one.jsonl named-links)"
+platforms --seed 2 --only 13 -j other.jsonl
+ok "another seed makes another platform" test "$(platforms_of other.jsonl 13)" != "$(platforms_of one.jsonl 13)"
+platforms --count 6 --kinds none -j none.jsonl
+is "no kind is mixed" "$(grep -c '"mixed": \[\]' none.jsonl)" 6
+platforms --count 3 --kinds links,disks -j two.jsonl
+is "two kinds: both, then each" "$(sed -n 's/.*"name": "[0-9]*".*"mixed": \[\([^]]*\)\].*/\1/p' two.jsonl)" '"disks", "links"
 "links"
 "disks"'
 
 : >"$OPTIONS"
-platforms -j given.json "1 GB: 1 x speed 1 cores 6 net 10G disk 666M/s; 2 x speed 0.5 cores 3 net 1G" "2 GB: 2 x speed 0.5" "0.5 GB: 2 x"
+platforms -j given.jsonl "1 GB: 1 x speed 1 cores 6 net 10G disk 666M/s; 2 x speed 0.5 cores 3 net 1G" "2 GB: 2 x speed 0.5" "0.5 GB: 2 x"
 is "options of given rates" "$(sort "$OPTIONS" | head -n 3)" "--disks=1e+06,1e+06
 --disks=1e+06,1e+06
 --disks=666,1e+06,1e+06"

@@ -5,11 +5,11 @@
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 mkdir work
-run "$ROOT/bench/predict" --repeat 1 --dir work --options=--no-fsync --json predict.json \
+run "$ROOT/bench/predict" --repeat 1 --dir work --options=--no-fsync --json predict.jsonl \
   20000 "20000 --ranks 3" "200000 --memory 12M" "60000 --ranks 2 --strategy distribute"
 is "a run succeeds" "$rc/$err" 0/
 is "no files remain" "$(ls work)" ""
-python3 - predict.json >facts <<'PY'
+python3 - predict.jsonl >facts <<'PY'
 import json, sys
 s = [x for x in (json.loads(line) for line in open(sys.argv[1])) if x["type"] == "summary"]
 print(len(s))

@@ -29,17 +29,17 @@ SH
 chmod +x programs/bench/peers
 export BIN=$PWD/programs
 
-STUB=good run "$bench" --warm --records 2000 --repeat 3 --dir "a directory" --json out.json --group floor,hetsort,peers,ascii,start
+STUB=good run "$bench" --warm --records 2000 --repeat 3 --dir "a directory" --json out.jsonl --group floor,hetsort,peers,ascii,start
 is "a run succeeds" "$rc/$err" 0/
 for c in memcpy 'cp + fsync' hetsort 'hetsort --ranks 2' 'hetsort --ranks 2 --strategy distribute' stub 'hetsort, ASCII' 'GNU sort, ASCII' \
   'hetsort --help' 'sort --help' 'hetsort, 1 lines' 'GNU sort, 1000 lines'; do
   is "three samples, one summary, a row of: $c" \
-    "$(grep '"sample"' out.json | grep -c -F "\"command\": \"$c\"")/$(grep '"summary"' out.json |
+    "$(grep '"sample"' out.jsonl | grep -c -F "\"command\": \"$c\"")/$(grep '"summary"' out.jsonl |
       grep -c -F "\"command\": \"$c\"")/$(grep -c "^$c  " <<<"$out")" 3/1/1
 done
 is "cp is the measure of all" "$(grep '^cp' <<<"$out" | tr -s ' ' | cut -d' ' -f8)" 1.000
 is "no files remain" "$(ls "a directory")" ""
-python3 - out.json <<'PY' >facts
+python3 - out.jsonl <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]
 setup, samples = lines[0], [x for x in lines if x["type"] == "sample"]
@@ -61,14 +61,14 @@ True
 3
 [('ascii', 1, True), ('ascii', 1000, True), ('ascii', 2000, True), ('binary', 2000, True)]"
 
-run "$bench" --records 500 --repeat 1 --dir "a directory" --only hetsort --json cold.json
-state=$(grep '"sample"' cold.json | sed 's/.*"cache": "\([^"]*\)".*/\1/' | sort -u)
+run "$bench" --records 500 --repeat 1 --dir "a directory" --only hetsort --json cold.jsonl
+state=$(grep '"sample"' cold.jsonl | sed 's/.*"cache": "\([^"]*\)".*/\1/' | sort -u)
 ok "without --warm all samples say where the input was: $state" grep -q -x -E 'cold|warm|in memory' <<<"$state"
 
 rejects() { # rejects STUB WORDS
-  STUB=$1 run "$bench" --warm --records 2000 --repeat 2 --dir "a directory" --group peers --json "bad.json"
+  STUB=$1 run "$bench" --warm --records 2000 --repeat 2 --dir "a directory" --group peers --json "bad.jsonl"
   is "a peer is refused: $1" "$rc/$(grep -c "^run: stub: $2" <<<"$err")" 1/1
-  is "... without a table and without a file of results: $1" "$(grep -c '^stub' <<<"$out")/$(compgen -G bad.json | wc -l)" 0/0
+  is "... without a table and without a file of results: $1" "$(grep -c '^stub' <<<"$out")/$(compgen -G bad.jsonl | wc -l)" 0/0
 }
 rejects unsorted 'not in order: First unordered record is record '
 rejects short 'the output has 1999 records, the input 2000'

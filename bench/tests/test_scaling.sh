@@ -7,10 +7,10 @@ command -v python3 >/dev/null || skip_all "python3 is not installed"
 [ -x "$BIN/hetsim" ] || skip_all "no hetsim here"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers do not follow coroutines"
 mkdir work
-run "$ROOT/bench/scaling" --hosts 2,4 --real 100 --dir work --json scaling.json weak strong ranks stragglers
+run "$ROOT/bench/scaling" --hosts 2,4 --real 100 --dir work --json scaling.jsonl weak strong ranks stragglers
 is "a run succeeds" "$rc" 0
 is "no files remain" "$(ls work)" ""
-ended() { grep -c "\"status\": $1," scaling.json; }
+ended() { grep -c "\"status\": $1," scaling.jsonl; }
 is "all have been sorted but where a host stops" "$(ended 0) $(ended 5)" "40 4"
 bounds() { awk '/bit.s, (un)?equal/ { n++; if ($(NF-1) > 100 || $(NF-1) < 20) bad++ } END { print n, bad + 0 }' <<<"$out"; }
 is "eight of weak scaling, none better than its bound" "$(bounds)" "8 0"

@@ -41,7 +41,7 @@ export BIN=$PWD/programs
 read -r -a cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
 [ "${#cpus[@]}" -ge 2 ] || skip_all "one processor cannot be slower than another"
 echo "${cpus[0]}" >fast
-STUB=good run taskset -c "${cpus[0]},${cpus[1]}" "$ROOT/bench/unequal" --mb 1 --repeat 2 --record-bytes 8,100 --dir work --json out.json
+STUB=good run taskset -c "${cpus[0]},${cpus[1]}" "$ROOT/bench/unequal" --mb 1 --repeat 2 --record-bytes 8,100 --dir work --json out.jsonl
 is "it succeeds" "$rc/$(grep -v round <<<"$err")" 0/
 row() { grep "^$1  " <<<"$out" | tr -s ' '; }
 is "the slow processor has the speed that was measured" "$(grep '8 B:' <<<"$out")" "speed of the slow processor, 8 B: 0.500 (0.500 to 0.500)"
@@ -49,7 +49,7 @@ is "two threads: the work divided by 1.5 processors" "$(row '8 B, tbb')" "8 B, t
 is "one thread: the ideal is the other processor" "$(row '100 B, hwy vqsort, 1 thread')" \
   "100 B, hwy vqsort, 1 thread 1.0000 1.8000 1.0000 1.80 1.80 to 1.80"
 ok "files are sorted and checked" test "$(row 'file, hetsort')" -a "$(row 'file, hetsort --check')"
-is "samples: two rounds, each state" "$(grep '"sample"' out.json | grep -c '"8 B, hetsort"')/$(grep '"summary"' out.json | grep -c '"8 B, hetsort"')" 4/1
+is "samples: two rounds, each state" "$(grep '"sample"' out.jsonl | grep -c '"8 B, hetsort"')/$(grep '"summary"' out.jsonl | grep -c '"8 B, hetsort"')" 4/1
 ! can_draw || ok "there is a plot" grep -q "(ideal)\|>ideal<" out.svg
 is "no files remain" "$(ls work)/$(compgen -G burning)" /
 STUB=failing run taskset -c "${cpus[0]},${cpus[1]}" "$ROOT/bench/unequal" --mb 1 --repeat 1 --record-bytes 8 --dir work
