@@ -244,6 +244,12 @@ static size_t sorts_of(local_entry *s, const shape *of, unsigned threads, const 
 
 /* --------------------------------------------------------------------------------- results */
 
+static const char *local_ratio(char text[static 24], double ratio)
+{
+	snprintf(text, 24, isnan(ratio) ? "-" : "%.2f", ratio);
+	return text;
+}
+
 static void local_print(local_entry *s, const local_entry *first, const input *d, int rounds,
 			FILE *json)
 {
@@ -321,9 +327,10 @@ static void local_measure(input *d, unsigned threads, const local_options *o)
 		if (!s[i].ordered)
 			floor_s = mid[i];
 	}
-	printf("summary %5u %-13s %10zu %2u %9.4f %7.2f %7.2f  %s\n", d->shape.record_bytes,
-	       d->kind, d->n, threads, mid[0], mid[0] / best_s, mid[0] / floor_s,
-	       best ? best->name : "-");
+	char to_best[24], to_floor[24];
+	printf("summary %5u %-13s %10zu %2u %9.4f %7s %7s  %s\n", d->shape.record_bytes, d->kind,
+	       d->n, threads, mid[0], local_ratio(to_best, mid[0] / best_s),
+	       local_ratio(to_floor, mid[0] / floor_s), best ? best->name : "-");
 }
 
 static void local_size(unsigned bytes, size_t n, const local_options *o)

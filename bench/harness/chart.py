@@ -23,7 +23,8 @@ STYLE = {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.
 
 
 class Panel:
-    """One set of axes. Rows are drawn in the order in which they are added; values that are not finite are skipped.
+    """One set of axes. Rows are drawn in the order in which they are added; points with a value that is missing or not finite are
+    skipped.
 
     better: "lower" or "higher" values of y are better, or None if neither is. It is shown at the axis.
     log: the logarithmic axes, "x", "y" or "xy". y_range: least and largest y, None where the data decide.
@@ -36,7 +37,7 @@ class Panel:
         self.parts, self.tick_names, self.tick_places, self.rotate = [], None, None, 0
 
     def _add(self, kind, title, points, ideal=False, **style):
-        rows = [tuple(map(float, p)) for p in points]
+        rows = [tuple(float("nan") if v is None else float(v) for v in p) for p in points]
         if ideal:
             title = title if title and "ideal" in title else f"{title} (ideal)" if title else "ideal"
         self.parts.append((kind, title, [r for r in rows if all(map(math.isfinite, r))], style))

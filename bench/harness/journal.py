@@ -3,11 +3,21 @@
 ("type": "setup"). One line for each sample follows, then lines with summaries."""
 
 import json
+import math
 import os
 
 from . import job, machine
 
 FORMAT, VERSION = "hetsort-bench", 1
+
+
+def _finite(value):
+    """Return a value with null for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Journal:
@@ -25,7 +35,7 @@ class Journal:
 
     def line(self, kind, /, **fields):
         if self.file:
-            self.file.write(json.dumps({"type": kind, "bench": self.bench, **fields}) + "\n")
+            self.file.write(json.dumps(_finite({"type": kind, "bench": self.bench, **fields})) + "\n")
             self.file.flush()
 
     def close(self):
@@ -53,6 +63,11 @@ def read(path):
     if lines[0].get("version") != VERSION:
         raise job.Failed(f"measured by another version: '{path}'")
     return lines
+
+
+def number(value, form=".2f", unit=""):
+    """Return a number as text, or "-" if there is none."""
+    return "-" if value is None or not math.isfinite(value) else f"{value:{form}}{unit}"
 
 
 def table(head, rows):

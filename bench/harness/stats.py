@@ -30,6 +30,11 @@ def summary(values):
     return {"median": median(values), "min": min(values), "max": max(values), "samples": len(values)}
 
 
+def ratio(a, b):
+    """Return a / b, or None if one of them is missing or b is not above 0."""
+    return a / b if a is not None and b is not None and b > 0 else None
+
+
 def round_ratios(samples, base):
     """Return the ratios of two commands, both as {round: value}, for the rounds that both have."""
     return [samples[r] / base[r] for r in sorted(samples) if r in base]
@@ -71,3 +76,15 @@ def verdict(a, b, level=0.02):
     if chance(a, b) > level:
         return "within the noise"
     return "slower" if median(b) > median(a) else "faster"
+
+
+def cost(a, b):
+    """Return by how much the median of b is above the median of a, or None if this is within the noise of these samples.
+    If they are too few for the test, the difference must exceed both ranges together, which one sample does not show."""
+    found = median(b) - median(a)
+    said = verdict(a, b)
+    if said == "too few samples":
+        shown = min(len(a), len(b)) > 1 and found > max(a) - min(a) + max(b) - min(b)
+    else:
+        shown = said == "slower"
+    return found if shown else None

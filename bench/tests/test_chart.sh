@@ -15,7 +15,7 @@ import sys
 from harness import chart
 bars = chart.Panel("bars of <b> & $\\frac{1}{2}$", "", "_time", better="lower")
 bars.ticks(["A $1$", "_B", "C" * 20], rotate=35)
-bars.bars("_measured $x$", [(0, 1, .9, 1.2), (1, .5, .5, .5), (2, float("nan"), 1, 1)], at=-.2)
+bars.bars("_measured $x$", [(0, 1, .9, 1.2), (1, .5, .5, .5), (2, float("nan"), 1, 1), (1, None, 1, 1)], at=-.2)
 bars.bars("in theory", [(i, 1, 1, 1) for i in range(3)], at=.2, color=5, ideal=True)
 lines = chart.Panel("lines", "hosts", "%", better="higher", log="x")
 lines.line("50 % of $y$", [(4, 50, 45, 60), (16, 40, 41, 45)])  # a median below the least is no failure

@@ -16,7 +16,7 @@ import random
 import threading
 import time
 
-from harness import chart, hosts, job, stats
+from harness import chart, hosts, job, journal, stats
 from trials import sorts
 from trials.trial import SUMMARY, summary_cells
 
@@ -125,26 +125,42 @@ def most_regained_s(steady_s, slow_s, moment_s, count, factor):
 
 
 def regained(t, count, source, moment_s, kept):
-    def medians(seconds):
-        return [stats.median([seconds(x) for x in kept[f"{source}{adapt}, {how}"]])
+    """Log and print the cost of a host that becomes slow, and the part of it that --adapt regains, if this cost is beyond
+    the noise."""
+    def seconds(of):
+        return [[of(x) for x in kept[f"{source}{adapt}, {how}"]]
                 for adapt, how in (("", "steady"), ("", "slow"), (" --adapt", "slow"))]
 
-    def ratio(part, whole):
-        return part / whole if whole > 0 else float("nan")
+    def costs(of):
+        """Return the cost, the regained seconds, and their part of the cost, or None if the noise hides it."""
+        steady, slow, adapted = (stats.median(v) for v in seconds(of))
+        back = slow - adapted
+        return slow - steady, back, stats.ratio(back, stats.cost(*seconds(of)[:2]))
 
-    steady, slow, adapted = medians(lambda x: x.makespan_s)
-    after = medians(lambda x: x.makespan_s - x.all_read_s)
-    cost, back, most = slow - steady, slow - adapted, most_regained_s(steady, slow, moment_s, count, t.a.factor)
-    cost_after, back_after = after[1] - after[0], after[1] - after[2]
-    part, part_after, part_most = ratio(back, cost), ratio(back_after, cost_after), ratio(back, most)
+    steady_s, slow_s, _ = (stats.median(v) for v in seconds(lambda x: x.makespan_s))
+    whole, back, part = costs(lambda x: x.makespan_s)
+    after, back_after, part_after = costs(lambda x: x.makespan_s - x.all_read_s)
+    most = most_regained_s(steady_s, slow_s, moment_s, count, t.a.factor)
+    part_most = None if part is None else stats.ratio(back, most)
     idle = t.ratio((count, f"{source} --adapt, steady"), (count, f"{source}, steady"))
-    t.log.line("figure", experiment=t.name, command=f"{count} {source} regained", moment_s=moment_s, cost_s=cost,
-               regained_s=back, part=part, cost_after_reading_s=cost_after, regained_after_reading_s=back_after,
+    t.log.line("figure", experiment=t.name, command=f"{count} {source} regained", moment_s=moment_s, cost_s=whole,
+               regained_s=back, part=part, cost_after_reading_s=after, regained_after_reading_s=back_after,
                part_after_reading=part_after, possible_s=most, part_of_possible=part_most, steady_adapt=idle)
-    t.notes.append(f"{count} hosts, {source}: slow after {moment_s:.2f} s of {steady:.2f}; that costs {cost:.2f} s, of"
-                   f" which --adapt regains {back:.2f} s ({100 * part:.0f} %), where {most:.2f} s are possible"
-                   f" ({100 * part_most:.0f} % of that); after reading and sorting it costs {cost_after:.2f} s, of"
-                   f" which {back_after:.2f} s ({100 * part_after:.0f} %); where nothing turns slow it costs"
-                   f" {100 * (idle[0] - 1):+.1f} %")
+    possible = "" if part_most is None else f", where {most:.2f} s are possible ({percent(part_most)} of that)"
+    idle_is = stats.verdict(*(t.times(count, f"{source}{adapt}, steady") for adapt in ("", " --adapt")))
+    t.notes.append(f"{count} hosts, {source}: slow after {moment_s:.2f} s of {steady_s:.2f}; that costs"
+                   f" {told(whole, back, part)}{possible}; after reading and sorting it costs"
+                   f" {told(after, back_after, part_after)}; where nothing turns slow, --adapt costs"
+                   f" {100 * (idle[0] - 1):+.1f} % ({idle_is})")
     # With a root, chunks may be faster than equal portions even if no host becomes slow.
     t.expect(f"{count} hosts, {source}: part of the cost regained", part, 0.05, 1 if source == "own" else 1.5)
+
+
+def percent(part):
+    return journal.number(None if part is None else 100 * part, ".0f", " %")
+
+
+def told(cost_s, back_s, part):
+    if part is None:
+        return f"{cost_s:.2f} s, within the noise"
+    return f"{cost_s:.2f} s, of which --adapt regains {back_s:.2f} s ({percent(part)})"

@@ -45,9 +45,9 @@ class Trial:
 
     def expect(self, text, value, low, high):
         """Record whether a value is within limits, which are wide but must hold if the experiment shows its
-        effect."""
-        holds = low <= value <= high
-        self.expectations.append((f"{text}: {value:.3f}, expected {low:g} to {high:g}", holds))
+        effect. None is a value that the noise hides."""
+        holds = value is not None and low <= value <= high
+        self.expectations.append((f"{text}: {journal.number(value, '.3f')}, expected {low:g} to {high:g}", holds))
         self.log.line("expectation", experiment=self.name, text=text, value=value, low=low, high=high,
                       holds=holds)
 
