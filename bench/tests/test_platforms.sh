@@ -75,6 +75,19 @@ is "default/equal: mean, quantiles, number above, the worst" "$(row default/equa
 is "default/best" "$(row default/best)" "default/best 2.349 1.800 1.800 1.800 1.800 2.900 3.780 4.000 3 given-0"
 is "given predicted: 4 s of 5 s" "$(row 'given predicted')" "given predicted 0.800 0.800 0.800 0.800 0.800 0.800 0.800 0.800 0 given-0"
 is "rows of platforms" "$(tr -s ' ' <<<"$out" | grep -c '10.00 9.00 5.00 0.90 1.80$')" 2
+measured=$out
+platforms --from given.jsonl
+is "the same tables from the samples" "$rc/$out" "0/$measured"
+if can_draw; then
+  platforms --from one.jsonl --plot drawn
+  is "a plot from the samples" "$rc/$(grep -o -E '>[^<]*(random|is better|\(ideal\))[^<]*<' drawn.svg | paste -sd' ')" \
+    "0/>times as long; lower is better< >times as long; lower is better< >as long as with the best way (ideal)< >15 random simulated clusters<"
+fi
+platforms --from nowhere
+is "no such samples" "$rc/$err" "1/platforms: cannot read 'nowhere': No such file or directory"
+sed 's/"seconds"/"other"/' given.jsonl >without.jsonl
+platforms --from without.jsonl
+is "other samples" "$rc/$err" "1/platforms: not written by platforms: 'without.jsonl'"
 platforms "1 GB: 2 x cores 7 disk 1G/s" "1 GB: 2 x cores 8"
 is "a failure sets the exit status" "$rc" 1
 ok "with the reason" grep -q '1 GB: 2 x cores 7 disk 1G/s: .*: not today' <<<"$err"
