@@ -44,20 +44,26 @@ class Journal:
             os.rename(self.path + ".part", self.path)
 
 
-def read(path):
-    """Return all lines of such a file. Raise Failed if it is another file."""
+def read_lines(path, key):
+    """Return the objects of a file of JSON lines. Raise Failed if one does not have this key."""
     lines = []
     try:
-        with open(path) as f:
+        with open(path, encoding="utf-8") as f:
             for number, text in enumerate(f, 1):
                 line = json.loads(text)
-                if not isinstance(line, dict) or "type" not in line:
+                if not isinstance(line, dict) or key not in line:
                     raise job.Failed(f"no line of a measurement: '{path}', line {number}")
                 lines.append(line)
     except OSError as e:
         raise job.Failed(f"cannot read '{path}': {e.strerror}") from e
     except ValueError as e:
         raise job.Failed(f"not JSON: '{path}', line {len(lines) + 1}") from e
+    return lines
+
+
+def read(path):
+    """Return all lines of a file that a Journal has written. Raise Failed if it is another file."""
+    lines = read_lines(path, "type")
     if not lines or lines[0].get("format") != FORMAT:
         raise job.Failed(f"not a measurement: '{path}'")
     if lines[0].get("version") != VERSION:

@@ -71,7 +71,7 @@ cannot draw: matplotlib is missing, install it with 'scripts/deps plot'/warning:
 # ------------------------------------------------------------------------------------- learning-plot
 for batch in 1 2 3; do
   for planner in library 'form known'; do
-    echo "{\"noise\":\"uniform\",\"shape\":\"a bend\",\"planner\":\"$planner\",\"batch\":$batch,\"seeds\":12,\"mean_percent\":$batch,\"p90_percent\":9}"
+    echo "{\"bench\":\"learning\",\"noise\":\"uniform\",\"shape\":\"a bend\",\"planner\":\"$planner\",\"batch\":$batch,\"seeds\":12,\"mean_percent\":$batch,\"p90_percent\":9}"
   done
 done >learning.jsonl
 run "$ROOT/bench/learning-plot" learning.jsonl
@@ -81,7 +81,7 @@ if can_draw; then
 else
   is "learning-plot needs matplotlib" "$rc/$err" "1/learning-plot: cannot draw: matplotlib is missing, install it with 'scripts/deps plot'"
 fi
-echo '{"noise":"none"}' >learning.jsonl
+echo '{"bench":"learning"}' >learning.jsonl
 run "$ROOT/bench/learning-plot" learning.jsonl
 is "no figures" "$rc/$err" "1/learning-plot: no figures in 'learning.jsonl'"
 run "$ROOT/bench/learning-plot" one two

@@ -11,7 +11,7 @@ line() { # line BYTES KIND SORT THREADS SECONDS
 }
 {
   line 100 uniform hetsort 1 4.0; line 100 uniform floor 1 2.0; line 100 uniform slow 1 9.0
-  line 100 uniform hetsort 2 2.0; line 100 uniform floor 2 1.6
+  line 100 uniform hetsort 2 2.0; line 100 uniform floor 2 1.6; line 100 uniform "hetsort, bound" 2 1.9
   line 100 uniform slow 2 5.0; line 100 uniform fast 2 2.5; line 100 uniform "one, 1 thread" 1 4.0
   line 8 sorted hetsort 2 1.0; line 8 sorted floor 2 0.5
 } >samples
@@ -27,6 +27,11 @@ if can_draw; then
 else
   is "without matplotlib it says so" "$rc $err" "1 local-plot: cannot draw: matplotlib is missing, install it with 'scripts/deps plot'"
 fi
+run "$ROOT/bench/local-plot" nowhere plot
+is "no samples" "$rc/$err" "1/local-plot: cannot read 'nowhere': No such file or directory"
+: >empty
+run "$ROOT/bench/local-plot" empty plot
+is "an empty file" "$rc/$err" "1/local-plot: no samples: 'empty'"
 run "$ROOT/bench/local-plot" samples
 is "a missing name is refused" "$rc" 2
 done_testing
