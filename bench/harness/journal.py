@@ -72,7 +72,7 @@ def read(path):
 
 
 def number(value, form=".2f", unit=""):
-    """Return a number as text, or "-" if there is none."""
+    """Return a number as text, or "-" if it is missing."""
     return "-" if value is None or not math.isfinite(value) else f"{value:{form}}{unit}"
 
 

@@ -89,7 +89,7 @@ point("no ratio to nothing", [stats.ratio(1, b) for b in (0, -1, None)] == [None
 steady, slow = [10, 10.2, 9.9, 10.1, 10.3], [13, 13.2, 12.9, 13.1, 13.3]
 point("a cost beyond the noise", abs(stats.cost(steady, slow) - 3) < 1e-9)
 point("a cost within the noise", stats.cost(steady, [10.05, 9.95, 10.25, 10.15, 10.35]) is None)
-point("a gain is no cost", stats.cost(slow, steady) is None)
+point("a gain has no cost", stats.cost(slow, steady) is None)
 point("few samples: a cost above both ranges", abs(stats.cost([10, 10.5], [12, 12.5]) - 2) < 1e-9)
 point("few samples: a cost within both ranges", stats.cost([10, 10.5], [10.6, 11.2]) is None)
 point("one sample each shows no noise, so no cost", stats.cost([10], [20]) is None)

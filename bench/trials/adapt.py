@@ -149,8 +149,8 @@ def regained(t, count, source, moment_s, kept):
     possible = "" if part_most is None else f", where {most:.2f} s are possible ({percent(part_most)} of that)"
     idle_is = stats.verdict(*(t.times(count, f"{source}{adapt}, steady") for adapt in ("", " --adapt")))
     t.notes.append(f"{count} hosts, {source}: slow after {moment_s:.2f} s of {steady_s:.2f}; that costs"
-                   f" {told(whole, back, part)}{possible}; after reading and sorting it costs"
-                   f" {told(after, back_after, part_after)}; where nothing turns slow, --adapt costs"
+                   f" {regained_text(whole, back, part)}{possible}; after reading and sorting it costs"
+                   f" {regained_text(after, back_after, part_after)}; where nothing turns slow, --adapt costs"
                    f" {100 * (idle[0] - 1):+.1f} % ({idle_is})")
     # With a root, chunks may be faster than equal portions even if no host becomes slow.
     t.expect(f"{count} hosts, {source}: part of the cost regained", part, 0.05, 1 if source == "own" else 1.5)
@@ -160,7 +160,7 @@ def percent(part):
     return journal.number(None if part is None else 100 * part, ".0f", " %")
 
 
-def told(cost_s, back_s, part):
+def regained_text(cost_s, back_s, part):
     if part is None:
         return f"{cost_s:.2f} s, within the noise"
     return f"{cost_s:.2f} s, of which --adapt regains {back_s:.2f} s ({percent(part)})"
