@@ -3,6 +3,8 @@
 # bench/scaling on small clusters: each experiment says what it should, and no sort beats its bound.
 # shellcheck disable=SC2154,SC2317  # run sets rc, out, err; functions are called through ok
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=bench/tests/draw_help.sh
+. "$ROOT/bench/tests/draw_help.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 [ -x "$BIN/hetsim" ] || skip_all "no hetsim here"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers do not follow coroutines"
@@ -56,4 +58,11 @@ ok "with the reason" grep -q 'strong: 2 hosts, .*: not today' <<<"$err"
 is "the others have been sorted" "$(awk '$1 == 4 { n++ } $1 == 2 && $2 == "failed" { f++ } END { print n, f }' <<<"$out")" "2 2"
 run "$ROOT/bench/scaling" none
 is "an unknown experiment is refused" "$rc" 2
+run "$ROOT/bench/scaling" --plot plot ranks
+is "a plot of what is not drawn is refused" "$rc/$(tail -n 1 <<<"$err")" "2/scaling: error: --plot draws weak and strong: name one of them"
+if can_draw; then
+  run "$ROOT/bench/scaling" --hosts 2,4 --real 100 --dir work --plot plot weak strong
+  is "weak and strong scaling are drawn, with their bounds" "$rc/$(grep -o -E '>[^<]*(is better|\(ideal\))<' plot.svg | paste -sd' ')" \
+    "0/>% of the bound; higher is better< >bound (ideal)< >s; lower is better< >bound (ideal)<"
+fi
 done_testing
