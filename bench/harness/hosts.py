@@ -26,37 +26,44 @@ def fair_share(speeds, second=0):
     return min(1.0, 0.9 * machine.processors() / sum(speeds) / (1 + second))
 
 
-def _ticks():
-    """Return the ticks of all CPUs: idle, stolen by an underlying machine, and all."""
-    with open(STAT) as f:
-        t = [int(v) for v in f.readline().split()[1:9]]
+def ticks_of(line):
+    """Return the ticks of all CPUs of a host, from the first line of its /proc/stat: idle, stolen by an underlying machine,
+    and all."""
+    t = [int(v) for v in line.split()[1:9]]
     return t[3] + t[4], t[7], sum(t)
 
 
-def _percents(then):
-    """Return the percentages of idle and of stolen time since the ticks `then`."""
-    idle, stolen, total = (a - b for a, b in zip(_ticks(), then))
+def percents(then, now):
+    """Return the percentages of idle and of stolen time between two ticks."""
+    idle, stolen, total = (b - a for a, b in zip(then, now))
     return (100 * idle / total, 100 * stolen / total) if total > 0 else (100.0, 0.0)
 
 
+def judged(before, during, has_slack):
+    """Return the percentages of idle time before and during a run, and of stolen time, and whether other programs disturbed
+    it, from the percents() of each machine. Before a run, no host is active; during it, some CPU time is unused if the shares
+    of the hosts leave slack."""
+    idle_before, idle, stolen = min(p[0] for p in before), min(p[0] for p in during), max(p[1] for p in during)
+    disturbed = idle_before < BEFORE_PERCENT or stolen > STOLEN_PERCENT or (has_slack and idle < IDLE_PERCENT)
+    return {"idle_before_percent": round(idle_before, 1), "idle_percent": round(idle, 1), "stolen_percent": round(stolen, 1),
+            "disturbed": bool(disturbed)}
+
+
+def _ticks():
+    return ticks_of(machine.read(STAT))
+
+
 class Watch:
-    """Detects other programs on this machine: before a run, when no host is active, and during the run, if the
-    hosts' shares leave some of the CPUs unused."""
+    """Detects other programs on this machine, before and during a run."""
 
     def __init__(self):
         then = _ticks()
         time.sleep(LOOK_S)
-        self.before = _percents(then)[0]
         self.then = _ticks()
+        self.before = percents(then, self.then)
 
     def end(self, has_slack):
-        """Return the percentages of idle time before and during the run, and of stolen time, and whether the run
-        was disturbed."""
-        during, stolen = _percents(self.then)
-        disturbed = self.before < BEFORE_PERCENT or stolen > STOLEN_PERCENT or (has_slack and during < IDLE_PERCENT)
-        return {"idle_before_percent": round(self.before, 1), "idle_percent": round(during, 1),
-                "stolen_percent": round(stolen, 1),
-                "disturbed": bool(disturbed)}
+        return judged([self.before], [percents(self.then, _ticks())], has_slack)
 
 
 def available():
@@ -109,10 +116,12 @@ class Mover(threading.Thread):
 
 class Hosts:
     """Hosts n0, n1, ... for a with statement. A host has the CPU share of the fastest host, multiplied by its
-    speed. Each host has a second CPU that is `second` times as fast as its first, for threads that a run names."""
+    speed. Each host has a second CPU that is `second` times as fast as its first, for threads that a run names. With `burn`,
+    all hosts have equal shares, and cpuburn uses up a part of the share of slow hosts while a program runs."""
 
-    def __init__(self, speeds, cpu=None, rates=None, directory="/dev/shm", second=0):
-        self.speeds, self.count, self.second = list(speeds), len(speeds), second
+    def __init__(self, speeds, cpu=None, rates=None, directory="/dev/shm", second=0, burn=False):
+        self.factors = [max(speeds) / s for s in speeds] if burn else None
+        self.speeds, self.count, self.second = [1.0] * len(speeds) if burn else list(speeds), len(speeds), second
         processors = machine.processors()
         self.cpu = cpu or fair_share(self.speeds, second)
         if self.cpu * min(self.speeds) < LEAST_SHARE:
@@ -168,6 +177,8 @@ class Hosts:
 
     def mpirun_argv(self, ranks, argv):
         """Return the command for one rank on each of the first hosts, in the directory of the host."""
+        if self.factors:
+            argv = [CLUSTER, "rank", "--share", f"{self.cpu:.4f}", ",".join(f"{f:.6g}" for f in self.factors), *argv]
         return [CLUSTER, "--id", self.id, "mpirun", "-n", str(ranks),
                 "--wdir", f"/run/hetsort-cluster/{self.id}/local", *argv]
 

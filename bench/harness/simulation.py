@@ -57,6 +57,17 @@ class Cluster:
         return max((first.get(k, 0) + s, k) for k, s in second.items())
 
 
+class Lines:
+    """A cluster from lines of a platform, with the speeds of its hosts."""
+
+    def __init__(self, speed, lines):
+        self.speed, self.lines = speed, lines
+
+    def write(self, path):
+        with open(path, "w") as f:
+            f.write("".join(f"{line}\n" for line in self.lines))
+
+
 class Report:
     """The report of hetsim --json --hosts. Phases, memory and use are missing if the job failed."""
 
@@ -103,18 +114,19 @@ def spread_evenly(path, hosts, per_host):
 
 
 class Simulator:
-    """Runs hetsim in a directory, in which inputs remain for the next sort."""
+    """Runs hetsim in a directory, in which inputs remain for the next sort. Keys are spread evenly, unless `keys` has the
+    options of gensort."""
 
-    def __init__(self, directory, at_random=False):
-        self.directory, self.at_random, self.made = directory, at_random, set()
+    def __init__(self, directory, keys=None):
+        self.directory, self.keys, self.made = directory, keys, set()
 
     def _input(self, hosts, per_host):
         path = f"{self.directory}/in-{hosts}-{per_host}"
         if path not in self.made:
-            if self.at_random:
-                job.run([f"{job.BIN}/gensort", "--no-fsync", str(hosts * per_host), path])
-            else:
+            if self.keys is None:
                 spread_evenly(path, hosts, per_host)
+            else:
+                job.run([f"{job.BIN}/gensort", *self.keys, "--no-fsync", str(hosts * per_host), path])
             self.made.add(path)
         return path
 

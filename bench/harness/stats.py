@@ -76,15 +76,3 @@ def verdict(a, b, level=0.02):
     if chance(a, b) > level:
         return "within the noise"
     return "slower" if median(b) > median(a) else "faster"
-
-
-def cost(a, b):
-    """Return by how much the median of b is above the median of a, or None if this is within the noise of these samples.
-    If they are too few for the test, the difference must exceed both ranges together, which one sample does not show."""
-    found = median(b) - median(a)
-    said = verdict(a, b)
-    if said == "too few samples":
-        shown = min(len(a), len(b)) > 1 and found > max(a) - min(a) + max(b) - min(b)
-    else:
-        shown = said == "slower"
-    return found if shown else None

@@ -46,30 +46,47 @@ if [ -z "${SANITIZER:-}" ]; then
 fi
 
 # ----------------------------------------------------------------------------- what is asked for
-for bad in "fast" "slow --records 0" "slow --records" "slow --hosts 2,x" "slow --most 3" "" "all --records 5" \
-  "adapt --when 0" "adapt --when 1" "adapt --when soon" "slow --cpu -1" "slow --cpu nan" "slow --factor 0"; do
+for bad in "slow --records 0" "slow --records" "scatter --most 3" "" "balance --rounds 5" "balance --keys text" "slow --on moon" \
+  "balance --factor 0"; do
   # shellcheck disable=SC2086  # words
   run "$experiments" $bad
   is "refused: experiments $bad" "$rc" 2
 done
-run "$experiments" ratios --factors 2,x
-ok "the message gives the reason" grep -q "argument --factors: must be a number of 0 or more, not 'x'" <<<"$err"
-# shellcheck disable=SC2016
-ok "each has a summary in its help" test "$(for e in slow scatter balance ratios learning adapt; do
-  "$experiments" $e --help; done | grep -c -- '--quick')" -ge 6
+run "$experiments" balance --factor x
+ok "the message gives the reason" grep -q "argument --factor: must be a number of 0 or more, not 'x'" <<<"$err"
+for e in scatter balance; do
+  run "$experiments" $e --help
+  ok "$e has a summary in its help" grep -q -- '--quick' <<<"$out"
+done
+
+# ----------------------------------------------------------------------------- the hosts of a hostfile
+if [[ $("${MPIRUN:-mpirun}" --version 2>/dev/null) == *"Open MPI"* ]]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  echo "localhost slots=2" >hostfile
+  printf '%s\n' "1 x speed 1" "1 x speed 1 net 1G" "records 2k" "rounds 2" "equal: --plan equal" "planned: --speeds {speeds}" >two.txt
+  mkdir shared
+  run timeout 300 "$experiments" two.txt --on hostfile --hostfile hostfile --dir "$PWD/shared" --out real
+  is "an experiment on a hostfile" "$rc $(ls shared)" "0 "
+  is "its samples" "$(cut -d, -f2,4 real/two.csv | paste -sd' ')" "variant,round equal,1 equal,2 planned,1 planned,2"
+  ok "links are what they are" grep -q '^net: not set on the hosts of a hostfile$' <<<"$out"
+  echo "at 1s host 1 speed 0.5" >>two.txt
+  run "$experiments" two.txt --on hostfile --hostfile hostfile --dir "$PWD/shared" --out real
+  is "they do not change" "$rc ${err##*$'\n'}" \
+    "1 experiments: 'at' is for --on cluster and --on hetsim, because the hosts of a hostfile do not change"
+fi
 
 run "$ROOT/scripts/cluster" doctor
 if [ "$rc" != 0 ] || ! grep -q '^ok Open MPI' <<<"$out"; then
   echo "# no virtual hosts here:"; sed -n 's/^missing/# missing/p' <<<"$out"
   run "$experiments" slow
-  is "without hosts it says so" "$rc/$(grep -c '^experiments: no virtual hosts here: ' <<<"$err")" 1/1
+  is "without hosts it says so" "$rc/$(grep -c '^experiments: cannot use virtual hosts: ' <<<"$err")" 1/1
   done_testing
 fi
 
 # ----------------------------------------------------------------------------- some tiny, or all small
 mkdir disks
 tiny() { # tiny NAME OPTIONS... - not judged
-  run timeout 600 "$experiments" "$@" --repeat 1 --dir "$PWD/disks" --out results
+  run timeout 600 "$experiments" --dir "$PWD/disks" --out results "$@"
   is "$1 succeeds" "$rc" 0
   [ "$rc" = 0 ] || echo "# ${err//$'\n'/$'\n# '}"
 }
@@ -78,13 +95,14 @@ if [ -n "${HETSORT_LONG:-}" ]; then
   is "all succeed, and show what they are about if nothing disturbs them" "$rc" 0
   [ "$rc" = 0 ] || echo "# ${err//$'\n'/$'\n# '}"
   grep -E ': (holds|FAILS|not judged)' <<<"$out" | sed 's/^/# /'
-  output=$out names="slow scatter balance ratios learning adapt" samples="adapt 16 balance 10 learning 6 ratios 8 scatter 5 slow 8"
+  output=$out names="slow scatter balance ratios learning adapt" samples="adapt 12 balance 10 learning 24 ratios 8 scatter 5 slow 10"
 else
-  tiny slow --hosts 2 --rates max --records 2000 --single 1
-  [ "$(nproc)" -eq 1 ] || tiny balance --records 2000 --most 3
-  tiny ratios --hosts 2 --factors 2 --records 2000
-  tiny learning --hosts 2 --records 2000 --runs 2
-  names="slow balance ratios learning" samples="balance 5 learning 4 ratios 2 slow 4"
+  printf '%s\n' "1 x speed 1" "1 x speed 1/2 net 500M" "records 2k" "rounds 2" "at 50% host 1 speed 1/3" "equal steady: --plan equal" \
+    "planned: --speeds {speeds}" "online jobs 2: --plan online" "single hosts 1 rounds 1:" >own.txt
+  tiny own.txt
+  tiny own.txt --burn --rounds 1 --out burnt
+  [ "$(nproc)" -eq 1 ] || tiny balance --records 2000 --most 3 --repeat 1 --keys ascii
+  names="own balance" samples="balance 5 own 9"
 fi
 is "nothing is left of the disks" "$(ls disks)" ""
 for e in $names; do
@@ -112,14 +130,15 @@ is "and figures that are theirs" "$(cut -d' ' -f3 facts | sort -u)" True
 
 # ---------------------------------------------------------- a hetsort that does not sort is caught
 mkdir -p programs/bench
-for p in gensort valsort hetplan bench/scatter_client bench/build.json; do ln -s "$BIN/$p" "programs/$p"; done
+for p in gensort valsort hetplan hetsort-report cpuburn bench/scatter_client bench/build.json; do ln -s "$BIN/$p" "programs/$p"; done
 cat >programs/hetsort <<SH
 #!/bin/sh
 "$BIN/hetsort" "\$@" || exit
-cp equal.\$OMPI_COMM_WORLD_RANK out.\$OMPI_COMM_WORLD_RANK
+for in; do :; done
+dd if="\$in" of=out.\$OMPI_COMM_WORLD_RANK bs=25000 skip=\$OMPI_COMM_WORLD_RANK count=1
 SH
 chmod +x programs/hetsort
-BIN=$PWD/programs run "$experiments" adapt --hosts 2 --records 1000 --repeat 1 --dir "$PWD/disks" --out bad
+BIN=$PWD/programs run "$experiments" learning --records 1000 --rounds 1 --dir "$PWD/disks" --out bad
 is "unsorted output stops it" "$rc/$(grep -c '^experiments: hetsort: not in order' <<<"$err")" 1/1
 is "and nothing is left then" "$(ls disks)" ""
 run "$ROOT/scripts/cluster" status

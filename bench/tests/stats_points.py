@@ -86,13 +86,6 @@ point("four samples each are too few", stats.verdict([1] * 4, [100] * 4) == "too
 
 point("ratio", stats.ratio(3, 2) == 1.5)
 point("no ratio to nothing", [stats.ratio(1, b) for b in (0, -1, None)] == [None] * 3 and stats.ratio(None, 1) is None)
-steady, slow = [10, 10.2, 9.9, 10.1, 10.3], [13, 13.2, 12.9, 13.1, 13.3]
-point("a cost beyond the noise", abs(stats.cost(steady, slow) - 3) < 1e-9)
-point("a cost within the noise", stats.cost(steady, [10.05, 9.95, 10.25, 10.15, 10.35]) is None)
-point("a gain has no cost", stats.cost(slow, steady) is None)
-point("few samples: a cost above both ranges", abs(stats.cost([10, 10.5], [12, 12.5]) - 2) < 1e-9)
-point("few samples: a cost within both ranges", stats.cost([10, 10.5], [10.6, 11.2]) is None)
-point("one sample each shows no noise, so no cost", stats.cost([10], [20]) is None)
 
 point("numbers as text", [journal.number(v, ".1f", " %") for v in (2, -0.25, None, float("nan"), float("inf"))]
       == ["2.0 %", "-0.2 %", "-", "-", "-"])
@@ -101,27 +94,6 @@ made.line("sample", value=float("nan"), values=(1.5, float("-inf")), of={"a": fl
 made.close()
 line = journal.read("finite.jsonl")[1]
 point("JSON has no NaN", [line[k] for k in ("value", "values", "of", "name")] == [None, [1.5, None], {"a": None}, "nan"])
-
-
-def regained(slow):
-    """Return the note of bench/trials/adapt.py, and whether its expectation holds, for these seconds of the slow host."""
-    log = journal.Journal("adapt.jsonl", "experiments", job.BIN)
-    t = Trial("adapt", argparse.Namespace(factor=2.0), log)
-    kept = {}
-    seconds = {"own, steady": steady, "own, slow": slow, "own --adapt, steady": steady, "own --adapt, slow": [11] * 5}
-    for name, times in seconds.items():
-        t.samples[4, name] = dict(enumerate(times))
-        kept[name] = [argparse.Namespace(makespan_s=s, all_read_s=s / 2) for s in times]
-    adapt.regained(t, 4, "own", 1, kept)
-    log.close()
-    return t.notes[0], t.expectations[0][1]
-
-
-note, holds = regained(slow)
-point("the part that --adapt regains", "costs 3.00 s, of which --adapt regains 2.10 s (70 %)" in note and holds)
-note, holds = regained([10.2, 10.05, 9.95, 10.15, 10.25])
-point("no part of a cost that the noise hides", "costs 0.05 s, within the noise; after" in note and not holds)
-point("and no other percentage of it", note.count(" %") == 1 and "nan" not in note)
 
 print(f"1..{len(points)}")
 sys.exit(0 if all(points) and points else 1)

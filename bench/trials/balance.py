@@ -8,30 +8,44 @@ The CPUs of this machine, half of them slowed by cpuburn, run hetsort. With equa
   virtual     one process on each CPU, bound to it, with the same number of virtual ranks (hetsort --emulate)
 and with unequal ones:
   planned     one process on each CPU, bound to it, with shares by n ln n
-In all variants, a rank has one thread."""
+In all variants, a rank has one thread. [S2] sorts keys of 10 printable characters: --keys ascii. For four
+processors, its figures and hetplan's are printed: the part of the speed of all processors that equal processes reach."""
 
 import json
 import os
 
 from harness import chart, hosts, job, judge, machine
-from trials import sorts
 from trials.trial import SUMMARY, summary_cells
 
 MPIRUN = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "mpirun")
-FULL = {"factor": 1.5, "records": 4000000, "most": 8, "repeat": 5}
-QUICK = {"factor": 2.0, "records": 1000000, "most": 6, "repeat": 2}
+PAPER_RATINGS = (0.46, 0.65, 1.61, 1.61)
+PAPER = {10: 93.0, 11: 82.6, 13: 96.7}  # number of processes -> per cent of the speed of all processors
+FULL = {"factor": 1.5, "records": 4000000, "most": 8, "repeat": 5, "keys": "ascii"}
+QUICK = {"factor": 2.0, "records": 1000000, "most": 6, "repeat": 2, "keys": "ascii"}
 # Bind rank i to the i-th CPU of the list.
 BOUND = """IFS=, read -r -a cpu <<<"$1"; shift
 exec taskset -c "${cpu[${OMPI_COMM_WORLD_RANK:-$PMI_RANK}]}" "$@\""""
 
 
-def emulation(speeds, most):
-    """Return the number of processes for each CPU, and their speed as a part of the speed of all CPUs, by
-    hetplan."""
-    said = json.loads(job.run([f"{job.BIN}/hetplan", "emulate", "--ratings", sorts.joined(speeds), "--best-upto",
-                               str(most), "--json"]).out)
+def joined(speeds):
+    return ",".join(f"{s:.9g}" for s in speeds)
+
+
+def emulation(speeds, *how):
+    """Return the number of processes for each CPU, by hetplan, and their speed as a part of the speed of all CPUs."""
+    said = json.loads(job.run([f"{job.BIN}/hetplan", "emulate", "--ratings", joined(speeds), *how, "--json"]).out)
     counts = [int(v) for v in said["counts"]]
     return counts, sum(counts) / (max(c / s for c, s in zip(counts, speeds)) * sum(speeds))
+
+
+def compare_with_paper(t):
+    """Note the numbers of processes of [S2] and of hetplan."""
+    for total, percent in PAPER.items():
+        counts, part = emulation(PAPER_RATINGS, "--processes", str(total))
+        t.log.line("figure", experiment=t.name, command=f"[S2], {total} processes", counts=counts, part=part, paper=percent / 100)
+        t.note(f"ratings {joined(PAPER_RATINGS)}, {total} processes: {joined(counts)}, {100 * part:.1f} % of the speed of all"
+               f" processors; [S2]: {percent} %")
+        t.expect(f"{total} processes, per cent of the speed, over [S2]", 100 * part / percent, 0.999, 1.001)
 
 
 def command(processes, bound, options, work):
@@ -46,8 +60,8 @@ def command(processes, bound, options, work):
 def variants(cpus, speeds, most):
     """Return {name: (number of processes, their CPUs or None, options, theoretical part of the speed of all
     CPUs)}."""
-    counts, part = emulation(speeds, most)
-    alike, given = ["--plan", "equal"], ["--speeds", sorts.joined(speeds)]
+    counts, part = emulation(speeds, "--best-upto", str(most))
+    alike, given = ["--plan", "equal"], ["--speeds", joined(speeds)]
     return {"none": (len(cpus), cpus, alike, min(speeds) * len(speeds) / sum(speeds)),
             "os": (sum(counts), None, alike, 1.0),
             "emulation": (sum(counts), [c for c, n in zip(cpus, counts) for _ in range(n)], alike, part),
@@ -57,7 +71,7 @@ def variants(cpus, speeds, most):
 
 def measure(t, todo, slow):
     with job.work_directory(t.a.dir) as work:
-        source = judge.make_input(job.BIN, f"{work}/in", t.a.records)
+        source = judge.make_input(job.BIN, f"{work}/in", t.a.records, t.a.keys)
         for number in range(t.a.repeat):
             for name, (processes, bound, options, part) in todo.items():
                 watch = hosts.Watch()
@@ -71,10 +85,11 @@ def measure(t, todo, slow):
 
 
 def run(t):
+    compare_with_paper(t)
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
-        t.notes.append("balance: omitted: it needs two CPUs")
-        return ""
+        t.note("omitted: balance needs two CPUs")
+        return "Ways to balance equal processes"
     slow = cpus[len(cpus) - len(cpus) // 2:]
     speeds = [1 / t.a.factor if c in slow else 1.0 for c in cpus]
     todo = variants(cpus, speeds, t.a.most)

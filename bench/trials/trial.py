@@ -3,17 +3,23 @@
 sample is marked if other programs kept the machine busy. It is used, but then no expectation can fail."""
 
 import math
+import os
 import sys
 
-from harness import journal, stats
+from harness import journal, page, stats
 
 
 class Trial:
     def __init__(self, name, options, log):
         self.name, self.a, self.log = name, options, log
-        self.samples, self.disturbed, self.count = {}, 0, 0
+        self.samples, self.marked, self.count = {}, set(), 0
         self.expectations, self.panels = [], []
-        self.notes = []
+        self.notes, self.rows, self.head = [], [], []
+
+    def note(self, text):
+        """Keep a sentence to print once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def sample(self, variant, number, seconds, disturbed, **fields):
         """Keep, log and print a sample. variant is a tuple of words; number is the round."""
@@ -21,9 +27,15 @@ class Trial:
                       seconds=seconds, disturbed=disturbed, **fields)
         self.samples.setdefault(tuple(variant), {})[number] = seconds
         self.count += 1
-        self.disturbed += bool(disturbed)
+        if disturbed:
+            self.marked.add((tuple(variant), number))
         print(f"  {self.name} {number + 1}: {' '.join(map(str, variant))} {seconds:.2f} s"
               f"{' (disturbed)' if disturbed else ''}", file=sys.stderr, flush=True)
+
+    def spread(self, variant):
+        """Return (median, minimum, maximum) of the seconds of a variant."""
+        t = self.times(*variant)
+        return stats.median(t), min(t), max(t)
 
     def times(self, *variant):
         return list(self.samples[variant].values())
@@ -52,24 +64,46 @@ class Trial:
                       holds=holds)
 
     def table(self, head, rows):
+        self.head, self.rows = head, rows
         journal.table(head, rows)
+
+    def page(self, base, title, text, written):
+        """Write BASE.html: notes, plot, table, expectations, samples, and `text`, the file of the experiment. Return its
+        name."""
+        rows = [(k, [" ".join(map(str, k)), number + 1, f"{s:.3f}", "disturbed" if (k, number) in self.marked else ""])
+                for k, of in self.samples.items() for number, s in of.items()]
+        marked = [i for i, (k, row) in enumerate(rows) if (k, row[1] - 1) in self.marked]
+        plots = [page.drawing(p) for p in written if p.endswith(".svg")]
+        page.write(f"{base}.html", title, page.items(self.warnings() + self.notes), *plots,
+                   page.section("Figures", page.table(self.head, self.rows) if self.rows else ""),
+                   page.section("Expectations", page.items([f"{word}: {what}" for word, what in self.verdicts()])),
+                   page.section("The experiment", page.pre(text) if text else "",
+                                page.items([" ".join(["bench/experiments", *sys.argv[1:]]), journal.machine_line(self.a.dir)])),
+                   page.section("Samples", page.table(["", "round", "seconds", ""], [row for _, row in rows], marked)),
+                   page.section("Files", page.links([p for p in written if not p.endswith(".svg")], os.path.dirname(base) or ".")))
+        return f"{base}.html"
+
+    def warnings(self):
+        return [f"In {len(self.marked)} of {self.count} runs, other programs kept the machine busy, so hosts got less than their"
+                " shares. These samples are marked as disturbed."] if self.marked else []
+
+    def verdicts(self):
+        """Return (word, text) for each expectation."""
+        return [("holds" if holds else "not judged, disturbed" if self.marked else "FAILS", text)
+                for text, holds in self.expectations]
 
     def judge(self):
         """Print the expectations. Return False if one fails although no sample was disturbed."""
-        good = True
-        for text, holds in self.expectations:
-            word = "holds" if holds else "not judged, disturbed" if self.disturbed else "FAILS"
-            good = good and word != "FAILS"
+        for word, text in self.verdicts():
             print(f"{self.name}: {word}: {text}")
-        if self.disturbed:
-            print(f"warning: in {self.disturbed} of {self.count} runs other programs kept the machine busy, and"
-                  " hosts got less than their shares")
-        return good
+        for text in self.warnings():
+            print(f"warning: {text}")
+        return all(word != "FAILS" for word, _ in self.verdicts())
 
 
 def summary_cells(sums):
-    return [f"{sums['median_s']:.2f}", f"{sums['mean_s']:.2f}", f"{sums['sd_s']:.2f}", f"{sums['min_s']:.2f}",
-            f"{sums['max_s']:.2f}"]
+    places = 2 if sums["median_s"] >= 10 else 3
+    return [f"{sums[name]:.{places}f}" for name in ("median_s", "mean_s", "sd_s", "min_s", "max_s")]
 
 
 SUMMARY = ["median s", "mean", "sd", "min", "max"]

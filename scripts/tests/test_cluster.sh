@@ -47,6 +47,10 @@ mkdir stub
 printf '#!/bin/sh\necho "burn $*"\n' >stub/cpuburn; chmod +x stub/cpuburn
 BIN=$PWD/stub OMPI_COMM_WORLD_RANK=1 cl rank 1,1.5 prog -x
 is "a slow rank is slowed" "$out" 'burn --factor 1.5 --seconds 86400 -- prog -x'
+BIN=$PWD/stub OMPI_COMM_WORLD_RANK=1 cl rank --share 0.5 1,2 prog -x
+is "a part of a share of one CPU is a smaller part of all" "$out" \
+  "burn --factor $(awk -v p="$(getconf _NPROCESSORS_ONLN)" 'BEGIN {printf "%.6g", p / (p - 0.25)}') --nice --period 10000 --no-calibration --quiet --seconds 86400 -- prog -x"
+refused 'are for virtual hosts' run --hostfile real --burn --slow 1:2 -- true
 BIN=$PWD/stub SLURM_PROCID=0 cl rank 1,1.5 echo -x
 is "another one is not" "$out" '-x'
 BIN=$PWD/stub OMPI_COMM_WORLD_RANK=2 refused 'has no factor' rank 1,1.5 true
