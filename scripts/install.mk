@@ -133,11 +133,18 @@ uninstall:  ## remove what install put there
 	$(call planner_files,tidy)$(newline)$(call sorter_files,tidy)
 	rmdir $(patsubst %,'$(DESTDIR)%',$(OWN_DIRS)) 2>/dev/null || true
 
+# A commit gives the same archive everywhere: recipes contain its checksum.
+SAME_BYTES = -c tar.tar.gz.command='gzip -9n' -c tar.umask=0022 -c core.autocrlf=false
 ARCHIVE = hetsort-$(VERSION).tar.gz
 dist:  ## a source archive of HEAD: hetsort-VERSION.tar.gz
 	$(Q)[ -e .git ] || { echo "make: no git repository here: this is unpacked from an archive already" >&2; exit 1; }
 	$(Q)git diff --quiet HEAD || echo "make: changes that are not committed are not in $(ARCHIVE)" >&2
-	git archive --prefix=hetsort-$(VERSION)/ -o $(ARCHIVE) HEAD
+	$(Q)git $(SAME_BYTES) archive --prefix=hetsort-$(VERSION)/ -o $(ARCHIVE) HEAD
+
+# For a local archive: make recipes URL=file://$PWD
+RECIPES = build/recipes
+recipes: dist  ## recipes of Spack, conda and EasyBuild for this archive, in build/recipes (URL=..., MAINTAINERS=...)
+	$(Q)scripts/packaging/recipes $(ARCHIVE) '$(RECIPES)' '$(URL)' '$(MAINTAINERS)'
 
 distcheck: dist  ## unpack the archive, build, test, install and uninstall it (TESTS=...)
 	$(Q)scripts/distcheck $(ARCHIVE) $(OBJ)/distcheck

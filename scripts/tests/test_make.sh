@@ -47,15 +47,15 @@ is "an existing header is looked for once" "$rc $(cat looked)" "0 glpk.h"
 # The commit that --version -v names: "unknown" without git, and never nothing.
 mkdir tree tree/scripts without
 # shellcheck disable=SC2016 # git archive expands it, and has done so if this tree is an archive
-sed 's/^archived=.*/archived='"'"'$Format:%h$'"'/" "$ROOT/scripts/commit" >tree/scripts/commit && chmod +x tree/scripts/commit
+sed 's/^archived=.*/archived='"'"'$Format:%H$'"'/" "$ROOT/scripts/commit" >tree/scripts/commit && chmod +x tree/scripts/commit
 touch tree/.git
 for tool in bash sh dirname make mkdir cat; do ln -s "$(command -v $tool)" without/; done
 is "without git the commit is unknown" "$(PATH=$PWD/without tree/scripts/commit)" unknown
 cp -R without silent
 printf '#!/bin/sh\n' >silent/git && chmod +x silent/git
 is "and where git says nothing" "$(PATH=$PWD/silent tree/scripts/commit)" unknown
-sed -i "s/^archived=.*/archived='1a2b3c4'/" tree/scripts/commit
-is "and in an archive, which has no repository, it is the one that git archive has written" "$(PATH=$PWD/without tree/scripts/commit)" 1a2b3c4
+sed -i "s/^archived=.*/archived='1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d'/" tree/scripts/commit
+is "and in an archive, which has no repository, it is the one that git archive has written" "$(PATH=$PWD/without tree/scripts/commit)" 1a2b3c4d5e
 sed -n '/^\$(OBJ)\/commit:/,/^\t/p' "$ROOT/Makefile" >tree/rule
 printf 'FORCE:\n.PHONY: FORCE\n' >>tree/rule
 commit_of() { printf '#!/bin/sh\n%s\n' "$1" >tree/scripts/commit; PATH=$PWD/without make -s -C tree -f rule OBJ=obj obj/commit; cat tree/obj/commit; }

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The sources of packages fit the tree: versions, the calls of the libraries, and which package has which
-# file. Recipes for tools that are not here (Spack, EasyBuild, Docker, Apptainer, GitHub) are read, not run.
+# file. Tools that are not here (Spack, conda, EasyBuild, Docker, Apptainer, GitHub) do not run: the commands of their
+# recipes run with the programs of this build.
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
 . "$ROOT/partition/tests/install_help.sh"
@@ -11,10 +12,6 @@ packaging=$ROOT/scripts/packaging
 is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)-[^-]*) .*/\1/p' "$ROOT/debian/changelog")" "$version"
 is "CITATION.cff" "$(sed -n 's/^version: //p' "$ROOT/CITATION.cff")" "$version"
 is "codemeta.json" "$(sed -n 's/^  "version": "\(.*\)",/\1/p' "$ROOT/codemeta.json")" "$version"
-is "Spack's recipe" "$(sed -n 's/^    version("\(.*\)")/\1/p' "$packaging/spack/package.py")" "$version"
-is "and its archive" "$(grep -o 'hetsort-[0-9.]*\.tar\.gz' "$packaging/spack/package.py")" "hetsort-$version.tar.gz"
-is "EasyBuild's" "$(sed -n "s/^version = '\(.*\)'/\1/p" "$packaging"/*.eb)" "$version"
-ok "and its name" test -e "$packaging/hetsort-$version-foss-2023a.eb"
 
 calls() { sed -n 's/^\t\(het[a-z0-9_]*\);/\1/p' "$ROOT/$1" | LC_ALL=C sort; }
 symbols() { sed -n 's/^ \(het[a-z0-9_]*\)@.*/\1/p' "$ROOT/debian/$1.symbols" | LC_ALL=C sort; }
@@ -50,18 +47,38 @@ for file in "$ROOT"/debian/tests/sort "$ROOT"/debian/tests/libraries; do
 done
 is "debian/tests/control names them" "$(sed -n 's/^Tests: //p' "$ROOT/debian/tests/control" | tr '\n' ' ')" "sort libraries "
 
-if command -v python3 >/dev/null; then
-  run python3 - "$packaging/spack/package.py" "$packaging"/*.eb <<'PY'
-import ast, sys
-spack = ast.parse(open(sys.argv[1]).read())
-assert [n.name for n in spack.body if isinstance(n, ast.ClassDef)] == ["Hetsort"]
-recipe = {"SOURCE_TAR_GZ": "", "SHLIB_EXT": "so"}
-exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), recipe)
-for wanted in "easyblock name version homepage description toolchain moduleclass".split():
-    assert recipe[wanted], wanted
-PY
-  is "recipes of Spack and EasyBuild are Python (not run)" "$rc$err" 0
-else echo "# omitted: python3 is not installed"; fi
+# Recipes get the checksum of an archive.
+mkdir -p "tree/hetsort-$version" && cp "$ROOT/VERSION" "tree/hetsort-$version/"
+tar -czf "hetsort-$version.tar.gz" -C tree "hetsort-$version"
+sha256=$(sha256sum "hetsort-$version.tar.gz" | cut -d' ' -f1)
+recipes() { run "$packaging/recipes" "$@"; }
+recipes "hetsort-$version.tar.gz" recipes '' 'alice bob-2'
+is "recipes are written" "$rc $err" "0 "
+mapfile -t written <<<"$out"
+is "each has the checksum" "$(grep -l "$sha256" "${written[@]}" | wc -l) $(grep -l '@[A-Z0-9]*@' "${written[@]}")" "3 "
+watched=$(sed -n 's/^\(https:[^ ]*\) .*/\1/p' "$ROOT/debian/watch")
+is "and the address of debian/watch" "$(grep -l -F -e "${watched}hetsort-$version.tar.gz" -e "['${watched%/}']" "${written[@]}" | wc -l)" 3
+is "and the home page of the Debian packages" "$(grep -h -o 'homepage[ =:"]*[^"]*' "${written[@]}" | sed "s/.*[ \"']\(http[^\"']*\).*/\1/" | sort -u)" \
+  "$(sed -n 's/^Homepage: //p' "$ROOT/debian/control")"
+is "maintainers are named" "$(grep -h -o '(*\[*"alice", "bob-2"' "${written[@]}" | tr -d '\n')" '("alice", "bob-2"["alice", "bob-2"'
+recipes "hetsort-$version.tar.gz" unnamed "file://$PWD/"
+is "or not; the archive may be local" "$rc $(grep -r -i -c maintainers unnamed | grep -c -v ':0$') $(grep -r -l -F "file://$PWD" unnamed | wc -l) $err" \
+  "0 0 3 recipes: without maintainers, whom Spack and conda-forge ask for: make recipes MAINTAINERS='NAME...'"
+recipes "hetsort-$version.tar.gz" none here
+is "an address without a scheme is refused" "$rc $err" "1 recipes: 'here' is not a URL of a directory; use https://... or file:///..."
+recipes "hetsort-$version.tar.gz" none '' 'a"b'
+is "and a name with a quote" "$rc $err" "1 recipes: 'a\"b' is not the name of an account; separate names by blanks"
+cp "hetsort-$version.tar.gz" other.tar.gz
+recipes other.tar.gz none
+is "and another archive" "$rc $err" "1 recipes: 'other.tar.gz' is not named hetsort-$version.tar.gz, the archive of this version"
+ok "nothing is written then" test ! -e none
+
+# Followed without their tools: each installs this build, and its tests run the installed programs.
+if [ -e "$OBJ/$soname" ] && [ -z "${SANITIZER:-}" ] && python3 -c 'import yaml' 2>/dev/null; then
+  unset BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR DOCDIR PYTHONDIR BASHDIR ZSHDIR
+  run python3 "$ROOT/scripts/tests/run_recipes.py" recipes followed
+  is "the recipes install and test this build" "$rc $err" "0 "
+else echo "# omitted: recipes are followed with yaml for python3, and shared libraries without sanitizers"; fi
 if python3 -c 'import yaml' 2>/dev/null; then
   run python3 - "$ROOT/CITATION.cff" "$ROOT/.github/workflows/check.yml" <<'PY'
 import sys, yaml
