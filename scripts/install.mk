@@ -29,8 +29,8 @@ $(ALIASES) $(SORT_ALIASES): $(MAN3) $(SORT_MAN3) partition/pkg/man-names.awk
 	$(Q)mkdir -p $(@D); awk -f partition/pkg/man-names.awk $(MAN3) $(SORT_MAN3) | \
 	  sed -n 's|^$(basename $(@F)) \(.*\)|.so man3/\1.3|p' >$@
 
-html:  ## the manuals as HTML, in build/html (mandoc)
-	$(Q)scripts/man-html build/html $(sort $(foreach s,1 3 5 7,$(call man_of,$(PARTS) partition/mpi,$s)))
+html:  ## manuals and documents as HTML, in build/html (mandoc, lowdown)
+	$(Q)rm -rf build/html && scripts/html build/html $(sort $(foreach s,1 3 5 7,$(call man_of,$(PARTS) partition/mpi,$s)))
 
 # Files that hold the paths of this installation. Their directory is named after these paths, so that two installations
 # at a time do not disturb each other.
