@@ -81,6 +81,10 @@ if command -v cmake >/dev/null; then
   ok "CMake, static" cmake_client by_cmake_static "$PWD/moved" -DHETPART_USE_STATIC_LIBS=ON
   is "CMake takes the static libraries" "$(needs by_cmake_static/build/scatterv_client)" ""
   answers "CMake, static" by_cmake_static/build/scatterv_client
+  if command -v c++ >/dev/null; then
+    printf '#include <hetpart_mpi.h>\nint main() { return !hetpart_version(); }\n' >client.cc
+    ok "CMake, a project in C++ only" cmake_client by_cxx "$PWD/moved" -DLANGUAGES=CXX -DCXX_CLIENT="$PWD/client.cc"
+  else left_out "CMake with C++"; fi
   cmake_client wrong "$PWD/moved" -DPARTS=tea
   is "CMake refuses a component that does not exist" "$? $(grep -c "no component 'tea'" wrong/log)" "1 1"
   rm moved/lib/libhetpart_mpi.*

@@ -144,15 +144,15 @@ else left_out "pkg-config is not installed"; fi
 if command -v cmake >/dev/null; then
   cat >CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.10)
-project(client LANGUAGES C)
+project(client LANGUAGES ${LANGUAGES})
 find_package(hetsort ${WANTED} REQUIRED CONFIG)
-add_executable(stock "${STOCK}")
-target_link_libraries(stock PRIVATE hetsort::hetsort)
+add_executable(stock ${SOURCES})
+target_link_libraries(stock PRIVATE ${TARGET})
 CMAKE
   cmake_client() { # cmake_client DIR ARGUMENT...
     local dir=$1; shift
     if ! { env -u PKG_CONFIG_PATH -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake -S . -B "$dir" \
-      -DCMAKE_PREFIX_PATH="$PWD/inst" -DCMAKE_C_COMPILER="${CC:-cc}" -DSTOCK="$stock" "$@" &&
+      -DCMAKE_PREFIX_PATH="$PWD/inst" -DCMAKE_C_COMPILER="${CC:-cc}" -DLANGUAGES=C -DSOURCES="$stock" -DTARGET=hetsort::hetsort "$@" &&
       env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake --build "$dir"; } >"$dir.log" 2>&1; then
       sed 's/^/# /' "$dir.log"
       return 1
@@ -163,6 +163,22 @@ CMAKE
     run "build.$kind/stock"
     is "its answer" "$out" "$(cat "$ROOT/sort/examples/stock.out")"
   done
+  mv inst moved
+  moved=-DCMAKE_PREFIX_PATH=$PWD/moved
+  ok "a tree that was moved" cmake_client build.moved "$moved"
+  run build.moved/stock
+  is "its answer" "$out" "$(cat "$ROOT/sort/examples/stock.out")"
+  if command -v c++ >/dev/null; then
+    cp single_rank.c single_rank.cc
+    ok "a project in C++ only" cmake_client build.cxx "$moved" -DLANGUAGES=CXX -DSOURCES="$PWD/single_rank.cc"
+  else left_out "CMake with C++"; fi
+  if command -v gfortran >/dev/null; then
+    echo 'program p; use hetsort; implicit none; print "(A)", hetsort_string(hetsort_version()); end program' >version.f90
+    ok "a project in C and Fortran" cmake_client build.f "$moved" "-DLANGUAGES=C;Fortran" -DSOURCES="$PWD/version.f90" -DTARGET=hetsort::fortran
+    run build.f/stock
+    is "its answer" "$out" "$version"
+  else left_out "CMake with Fortran"; fi
+  mv moved inst
   ok "a version that does not exist is refused" test "$(cmake_client wrong -DWANTED=99 | grep -c 'compatible with requested')" -ge 1
 else left_out "cmake is not installed"; fi
 done_installed
