@@ -88,17 +88,32 @@ matrix = flow["jobs"]["build"]["strategy"]["matrix"]
 assert matrix == {"cc": ["gcc", "clang"], "mpi": ["openmpi", "mpich", "none"]}, matrix
 PY
   is "CITATION.cff and the workflow are YAML (not run)" "$rc$err" 0
-  run python3 - "$ROOT/CITATION.cff" "$ROOT/codemeta.json" "$ROOT/paper.md" "$ROOT/paper.bib" <<'PY'
+  run python3 - "$ROOT/CITATION.cff" "$ROOT/codemeta.json" "$ROOT/paper.md" "$ROOT/paper.bib" "$ROOT" \
+    "$(make -s -C "$ROOT" help | awk '{print $1}' | tr '\n' ' ')" <<'PY'
 import json, re, sys, yaml
 cite, meta = yaml.safe_load(open(sys.argv[1])), json.load(open(sys.argv[2]))
 assert cite["abstract"] == meta["description"] and cite["keywords"] == meta["keywords"]
 assert meta["license"].endswith("/" + cite["license"]) and meta["author"][0]["name"] == cite["authors"][0]["name"]
 head, text = open(sys.argv[3]).read().split("---\n", 2)[1:]
 assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= yaml.safe_load(head).keys()
-cited, listed = set(re.findall(r"@([a-z]+[0-9]*)", text)), set(re.findall(r"^@[a-z]+{(.*),$", open(sys.argv[4]).read(), re.M))
-assert cited == listed, cited ^ listed
+text, references = text.split("# References")
+# The sections and the length that JOSS requires: https://joss.readthedocs.io/en/latest/paper.html
+assert re.findall("^# (.*)", text, re.M) == ["Summary", "Statement of need", "State of the field", "Software design",
+    "Research impact statement", "AI usage disclosure", "Acknowledgements"] and not references.strip()
+assert 750 <= len(text.split()) <= 1750, len(text.split())
+entries = dict(re.findall(r"^@[a-z]+{(.*?),\n(.*?)^}", open(sys.argv[4]).read(), re.M | re.S))
+cited = set(re.findall(r"@([a-z]+[0-9]*)", text))
+assert cited == entries.keys(), cited ^ entries.keys()
+for key, entry in entries.items():
+    fields = set(re.findall(r"^  ([a-z]+) =", entry, re.M))
+    assert {"author", "title"} <= fields and fields & {"doi", "url", "eprint"}, (key, fields)
+# Programs and files that the paper names exist.
+for file in re.findall("`(docs/[a-z.]+)`", text):
+    open(sys.argv[5] + "/" + file)
+named = re.findall("`make ([a-z-]+)`", text)
+assert named and set(named) <= set(sys.argv[6].split()), named
 PY
-  is "codemeta.json and the paper agree with them" "$rc$err" 0
+  is "codemeta.json agrees with them, and the paper has what JOSS requires" "$rc$err" 0
 else echo "# omitted: python3 has no yaml"; fi
 if command -v tclsh >/dev/null; then
   run tclsh - <<TCL
