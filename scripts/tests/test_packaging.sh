@@ -126,6 +126,26 @@ TCL
   ok "the modulefile is Tcl, and has the directory of programs" grep -q "hetsort $version: .* PATH /opt/hetsort/bin" <<<"$out"
 else echo "# omitted: tclsh is not installed"; fi
 
+# Images for Docker and Apptainer; long_containers.sh builds them where that is possible.
+section() { sed -n "/^%$1\$/,/^%/{/^%/d;p;}" "$packaging/hetsort.def"; }
+is "sections of the definition" "$(grep -o '^%.*' "$packaging/hetsort.def" | LC_ALL=C sort | tr '\n' ' ')" "%files %help %labels %post %runscript %test "
+for part in post test runscript; do ok "syntax of %$part" sh -n <(section $part); done
+is "both have the same base" "$(sed -n 's/^From: //p' "$packaging/hetsort.def")" "$(sed -n 's/^FROM \([^ ]*\).*/\1/p' "$packaging/Dockerfile" | sort -u)"
+wanted=$(sed -n '/^Package: hetsort$/,/^$/s/^Recommends: //p' "$ROOT/debian/control" | tr -d ',' | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ')
+for file in hetsort.def Dockerfile; do
+  is "$file installs hetsort and what its package recommends" "$(grep -o -E '/src/hetsort[a-z-]*_\*\.deb|\blib(glpk|hwloc)[0-9]+' "$packaging/$file" |
+    sed 's|/src/||; s|_.*||' | LC_ALL=C sort | tr '\n' ' ')" "hetsort $wanted"
+done
+is "programs in the examples exist" "$(grep -o 'exec hetsort\.sif [a-z-]*' "$packaging/hetsort.def" | cut -d' ' -f3 | sort -u | while read -r program; do
+  [ -e "$BIN/$program" ] || echo "$program"; done)" ""
+mkdir stubs
+# shellcheck disable=SC2016 # the stub expands it
+printf '#!/bin/sh\nwhile [ "$1" != hetsort ]; do shift; done\nexec "$@"\n' >stubs/mpirun && chmod +x stubs/mpirun
+run env PATH="$PWD/stubs:$BIN:$PATH" TMPDIR="$PWD" sh -ec "$(section test)"
+is "the test of the image passes with this build, without mpirun" "$rc" 0
+run env PATH="$BIN:$PATH" sh -c "$(section runscript)" hetsort --version
+is "the image runs hetsort" "$rc ${out%%$'\n'*}" "0 hetsort $version"
+
 # The programs that recipes start exist.
 while IFS= read -r file; do ok "$file is there" test -e "$ROOT/$file"; done < <(
   grep -h -o -E '\b(scripts|debian|partition)/[a-z_/-]+(\.sh)?\b' "$packaging/Dockerfile" "$packaging/hetsort.def" \
