@@ -81,12 +81,14 @@ def spack_recipe(said, made):
     package = types.ModuleType("spack.package")
     for name in "maintainers", "license", "version", "variant", "depends_on":
         setattr(package, name, directive(name))
-    package.__dict__.update(Executable=Executable, check_outputs=check_outputs, make=make, join_path=os.path.join)
+    package.__dict__.update(Executable=Executable, check_outputs=check_outputs, make=make,
+                            join_path=os.path.join)
     makefile = types.ModuleType("makefile")
     makefile.MakefilePackage = MakefilePackage
     sys.modules.update({"spack": package, "spack.package": package, "spack_repo": makefile, "spack_repo.builtin": makefile,
                         "spack_repo.builtin.build_systems": makefile, "spack_repo.builtin.build_systems.makefile": makefile})
     path = RECIPES + "/spack_repo/hetsort/packages/hetsort/package.py"
+    assert max(map(len, open(path))) <= 100  # with the newline; Spack's style
     recipe = {}
     exec(compile(open(path).read(), path, "exec"), recipe)
     return recipe["Hetsort"]
@@ -128,6 +130,9 @@ def conda():
     recipe = yaml.safe_load(open(RECIPES + "/conda/recipe.yaml"))
     mpis = yaml.safe_load(open(RECIPES + "/conda/conda_build_config.yaml"))["mpi"]
     assert "nompi" in mpis and recipe["context"]["version"] == VERSION and len(recipe["source"]["sha256"]) == 64
+    # As conda-smithy lints them.
+    assert list(recipe) == "schema_version context package source build requirements tests about extra".split()
+    assert recipe["extra"]["recipe-maintainers"]
     assert {"homepage", "summary", "license", "license_file"} <= recipe["about"].keys()
     exist(ROOT, recipe["about"]["license_file"])
     prefix = SCRATCH + "/conda"
