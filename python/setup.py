@@ -26,9 +26,10 @@ def can_build():
 
 class BuildWithLibraries(build_py):
     def run(self):
+        target = os.path.join(os.path.abspath(self.build_lib), "hetsort")
+        shutil.rmtree(target, ignore_errors=True)  # an earlier build may have left libraries
         super().run()
         if can_build():
-            target = os.path.join(os.path.abspath(self.build_lib), "hetsort")
             subprocess.run(["make", "-s", "-j%d" % (os.cpu_count() or 1), "-C", TREE, "wheel-libraries",
                             "WHEELDIR=" + target], check=True)
 

@@ -51,18 +51,20 @@ find "$ROOT" -mindepth 1 -maxdepth 1 ! -name python ! -name build ! -name bin ! 
 cp -R "$ROOT/python" tree/python
 rm -rf tree/python/build tree/python/*.egg-info prefix
 wheel() { # wheel VARIABLE=VALUE... - sets wheel, the only one in the directory wheels
-  rm -rf wheels tree/python/build
+  rm -rf wheels
   run env "MAKEFLAGS=OBJ=$OBJ PROGDIR=$BIN MPI=${HAVE_MPI:-no}" CC="${CC:-cc}" "$@" "$python" -m pip wheel --quiet --no-index \
     --no-build-isolation --no-deps --wheel-dir wheels ./tree/python
   wheel=$(cd wheels && echo *)
 }
-wheel HETSORT_WHEEL=modules
-is "pip wheel ./python, modules only" "$rc $wheel" "0 hetsort-$version-py3-none-any.whl"
 wheel
 is "pip wheel ./python" "$rc $err" "0 "
 ok "is for this kind of machine: $wheel" grep -q -x "hetsort-$version-py3-none-linux_.*\.whl" <<<"$wheel"
+mv wheels complete
+wheel HETSORT_WHEEL=modules
+is "pip wheel ./python, modules only" "$rc $wheel" "0 hetsort-$version-py3-none-any.whl"
+is "also after a wheel with libraries" "$("$python" -m zipfile -l "wheels/$wheel" | grep -c -e libhet -e /__init__.py)" 1
 rm -rf site tree
-run "$python" -m pip install --quiet --no-index --no-deps --target site wheels/*.whl
+run "$python" -m pip install --quiet --no-index --no-deps --target site complete/*.whl
 is "it is installed" "$rc" 0
 python_says 'import hetsort, hetpart, numpy
 print(hetsort.sort(numpy.array([3, 1, 2])), hetpart.share(1000, [1, 2, 5], 1).shares)
