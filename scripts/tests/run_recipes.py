@@ -16,7 +16,7 @@ ROOT, MPI = os.environ["ROOT"], os.environ.get("HAVE_MPI", "no")
 VERSION = open(ROOT + "/VERSION").read().strip()
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("MFLAGS", "MAKELEVEL", "DESTDIR")}
 # Nothing is compiled again: make gets the directories of this build.
-ENVIRONMENT["MAKEFLAGS"] = "OBJ=%(OBJ)s PROGDIR=%(BIN)s" % os.environ + " CC=" + os.environ.get("CC", "cc")
+ENVIRONMENT["MAKEFLAGS"] = "OBJ=%(OBJ)s PROGDIR=%(BIN)s" % os.environ
 
 
 def shell(commands, prefix, directory):
