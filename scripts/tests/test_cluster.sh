@@ -27,7 +27,10 @@ refused 'not for Slurm' slurm -n 4 --rate 1gbit -- true
 refused 'cannot read' run --hostfile nowhere -- true
 echo '# nobody' >nobody
 refused "no host in 'nobody'" run --hostfile nobody -- true
-refused '--id requires a value' --id
+for verb in '' up down status directory exec mpirun run slurm 'cpu n0 0.3' 'link n0 up' 'freeze n0'; do
+  # shellcheck disable=SC2086  # a verb and its arguments
+  refused '--id requires a value' $verb --id
+done
 
 cl slurm -n 4 --slow 1=1.5,3=2 -- hetsort -o 'a b' '$x;%r'
 ok "a batch script is good bash" bash -n <<<"$out"
@@ -116,6 +119,12 @@ if command -v setpriv >/dev/null && [ -r "$cluster" ] && setpriv --reuid=65534 -
   is "without root it is refused" "$rc" 2
   ok "and what it needs is said" grep -q 'needs root' <<<"$err"
 fi
+for arguments in '--id nil status' 'status --id nil' 'down --id nil' 'directory --id nil n0' 'directory n0 --id nil' \
+  'exec --id nil n0 true' 'mpirun --id nil true' 'cpu --id nil n0 0.3' 'cpu n0 0.3 --id nil' 'freeze n0 --id nil'; do
+  # shellcheck disable=SC2086  # a verb and its arguments
+  cl $arguments
+  is "--id is found: $arguments" "$rc/$err" "1/cluster: no cluster 'nil'"
+done
 cl doctor
 is "doctor's status and its last line agree" "$rc" "$(case $out in *'a cluster can be brought up here') echo 0 ;; *) echo 2 ;; esac)"
 if [ "$rc" != 0 ]; then
@@ -168,6 +177,7 @@ ok "and nothing is left of it" no_traces $other
 
 is "a host has its name" "$(on n2 hostname)" n2
 is "commands start in the caller's directory" "$(on n2 pwd)" "$PWD"
+is "the options of a command are its own" "$("$cluster" exec --id $id n1 echo --id x)" '--id x'
 is "arguments stay what they are" "$(on n1 printf '<%s>' 'a b' '$x' '')" '<a b><$x><>'
 on n1 sh -c 'exit 9'; is "the status too" $? 9
 on n1 sh -c 'echo one >"$LOCAL/file"'
