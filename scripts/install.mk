@@ -103,11 +103,11 @@ put   = $(if $(strip $(3)),install -d '$(DESTDIR)$(2)'$(newline)$(if $(filter li
 drop  = $(if $(strip $(3)),rm -f $(patsubst %,'$(DESTDIR)$(2)/%',$(notdir $(3)))$(newline))
 # Remove directories that are empty now: all of them below DESTDIR, otherwise only those that are ours.
 tidy  = $(if $(DESTDIR),cd '$(DESTDIR)' && rmdir -p '.$(2)' 2>/dev/null || true$(newline))
-AFTER_INSTALL = $(if $(filter yes,$(SHARED)),$(Q)scripts/after-install '$(LIBDIR)' '$(DESTDIR)')
+AFTER_INSTALL = $(Q)scripts/after-install '$(if $(filter yes,$(SHARED)),$(LIBDIR))' '$(DESTDIR)'
 
 install: all $(strip $(call planner_files,files) $(call sorter_files,files))  ## install below PREFIX (DESTDIR honoured)
 	$(call planner_files,put)$(newline)$(call sorter_files,put)
-	$(AFTER_INSTALL)
+	$(AFTER_INSTALL) '$(BINDIR)'
 install-lib: lib $(strip $(call planner_files,files))  ## install only the planner's libraries
 	$(call planner_files,put)
 	$(AFTER_INSTALL)

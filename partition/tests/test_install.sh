@@ -56,6 +56,7 @@ own=$PWD/own
 dirs=(BINDIR="$own/games" LIBDIR="$own/lib/arch" INCLUDEDIR="$own/include/hetpart-0" DATADIR="$own/data" MANDIR="$own/man"
   DOCDIR="$own/doc" PYTHONDIR="$own/py" BASHDIR="$own/bash" ZSHDIR="$own/zsh")
 ok "directories of the user's choice" installation install "$own" "${dirs[@]}"
+ok "it says that PATH lacks the programs" grep -q -x "install: '$own/[^']*' is not in PATH: .*" make.log
 for f in include/hetpart-0/hetpart.h lib/arch/libhetpart.a man/man3/hetpart.3 man/man1/hetsort.1 py/hetpart.py \
   games/hetsort doc/README.md data/hetpart/examples/shares.c; do
   ok "are used: $f" test -s "$own/$f"
@@ -121,4 +122,16 @@ after env FAKE_UID=1000 "$ROOT/scripts/after-install" "$PWD/searched"
 is "a user is asked to do it" "$rc/$(runs)/$out" "0/2/install: programs find the libraries in '$PWD/searched' after: sudo ldconfig"
 after env LDCONFIG_RC=1 "$ROOT/scripts/after-install" "$PWD/searched"
 is "a failing ldconfig does not fail the installation" "$rc/$(grep -c 'sudo ldconfig' <<<"$out")" "0/1"
+mkdir -p programs
+ln -sfn programs called
+in_path() { run env PATH="$1" "$ROOT/scripts/after-install" "${@:2}"; }
+in_path "$PATH" '' '' "$PWD/programs"
+is "the directory of the programs is not in PATH" "$rc/$out" "0/install: '$PWD/programs' is not in PATH: to start the programs by their names,
+install:   export PATH=\"$PWD/programs:\$PATH\""
+for path in "$PATH:$PWD/programs" "$PWD/programs:$PATH" "$PATH:$PWD/called:/nowhere"; do
+  in_path "$path" '' '' "$PWD/programs"
+  is "nor is anything printed if it is, also by another name" "$rc/$out$err" 0/
+done
+in_path "$PATH" '' "$dest" "$PWD/programs"
+is "or below a DESTDIR" "$rc/$out$err" 0/
 done_testing
