@@ -44,7 +44,7 @@ int f(void) {
 }
 C
   plant README.md <<<'See https://example.org/home/page, [x](https://example.org), [y](docs/y.md#z) and ~/home/x.'
-  { echo '`make -j4`, `make bench ARGS="-j FILE"`, `make -j"$(nproc)"`'; lines 299 x; } | plant docs/y.md
+  { echo '`make -j4`, `make bench ARGS="-j FILE"`, `make -j"$(nproc)"`'; echo '```sh'; lines 298 x; } | plant docs/y.md
   plant gensort/man/x.1 </dev/null
   plant sort/tests/test_x.sh <<<'is "a thing" 1 1'
   printf '%s\n' '| 1 | falls | stays | `test_x.sh: a thing` |' '| 2 | rains | *not tested*: no sky |' | plant sort/tests/FAULTS.md
@@ -116,6 +116,7 @@ head -c 300000 /dev/zero | plant docs/a.bin;     fires "a large file" stray "doc
 plant docs/a.md <<<'![a picture](plots/a.svg)'; fires "a link that leads nowhere" docs "docs/a.md: no file 'plots/a.svg'"
 lines 301 x | plant docs/a.md;                   fires "a long document" docs "docs/a.md: 301 lines, more than 300"
 plant docs/a.md <<<'Use `make MPI=no -j`.';      fires "make without a number of jobs" docs 'docs/a.md:1:Use `make MPI=no -j`.: give -j a number'
+plant docs/a.md <<<'```sh mpirun';               fires "two words after a fence" docs 'docs/a.md:1:```sh mpirun: a renderer knows one word after a fence'
 lines 151 x | plant README.md;                   fires "a long README" docs "README.md: 151 lines, more than 150"
 
 # The rule of layers, on a tree that has a table, a Makefile and a build. A run of lint takes a while, so
