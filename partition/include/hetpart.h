@@ -367,7 +367,7 @@ typedef struct hetpart_opts {
  *   HETPART_EMISSING: EXACT or ASYMPTOTIC for n ln n, if GSL 2.5 to 2.8 is missing;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before the first plan.
  * Safe from any number of threads. Takes about 100 bytes of memory per processor. BITSET and DP
- * take more, see hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
+ * take more, see hetpart_share_unrelated_mem_bytes(). [S4] section 3. */
 HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items,
 						const double *speeds, size_t nprocs,
 						const hetpart_cost *cost, const hetpart_opts *opts,
@@ -380,7 +380,7 @@ HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t ite
  * costs   nprocs entries, not kept: any costs; several entries may be the same cost.
  * nprocs  >= 1.
  * opts    NULL for defaults. method: THRESHOLD (increasing costs, any number of items), BITSET
- *         (exact, up to about 1e5 items), DP ([S4] section 3.2, slow), or EXACT, which chooses. It
+ *         (exact, up to about 1e5 items), DP ([S4] section 4, slow), or EXACT, which chooses. It
  *         uses THRESHOLD if every cost is increasing, otherwise BITSET, or DP with a quantum.
  *         capacities, minimums, quantum and limits are as for hetpart_share_create().
  * Returns HETPART_OK;
