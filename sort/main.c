@@ -244,7 +244,7 @@ static status check_start(comm *c, invocation *v)
 {
 	err e = { ST_OK, "" };
 	if (c->rank == 0 && launch_check(c->processes, &e) == ST_OK)
-		side_files_check(&v->o, c->size, &e);
+		files_check(&v->o, c->size, &e);
 	if (c->rank == 0 && e.code == ST_OK)
 		atomic_store(&v->checked, true);
 	if (e.code != ST_OK)

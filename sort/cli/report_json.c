@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes the report in JSON and its page, on success and on failure, complete or not at all.
- * side_files_check() has checked that the two files may be written. Members keep the order in which
+ * files_check() has checked that the two files may be written. Members keep the order in which
  * they are added. If memory is short, a value is NULL, and so is every value that contains it. */
 #include "options.h"
 #include "progress_line.h"

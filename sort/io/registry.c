@@ -183,7 +183,11 @@ status registry_compare(file_use *use, size_t n, bool *late, err *e)
 		*late = u->role >= ROLE_REPORT || v->role >= ROLE_REPORT;
 		name_use(swap ? v : u, a, sizeof a);
 		name_use(swap ? u : v, b, sizeof b);
-		return err_set(e, ST_REFUSED, "%s is the same file as %s", b, a);
+		const bool sorted =
+			(swap ? v : u)->role == ROLE_INPUT && (swap ? u : v)->role == ROLE_OUTPUT;
+		return err_set(e, ST_REFUSED, "%s is the same file as %s%s", b, a,
+			       sorted ? ": write to another file, and rename it after the sort"
+				      : "");
 	}
 	return ST_OK;
 }

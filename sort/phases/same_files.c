@@ -153,11 +153,24 @@ status messages_check(const settings *o, int ranks, err *e)
 	return rc;
 }
 
-status side_files_check(const settings *o, int ranks, err *e)
+/* Return whether the output, or the part of rank 0, has the name of a file: it may be an input, and
+ * then the advice to use --force would be wrong. */
+static bool output_exists(const settings *o)
+{
+	struct stat st;
+	char *path = !o->output                    ? NULL
+		     : name_is_per_rank(o->output) ? name_expand(o->output, 0, NULL)
+						   : strdup(o->output);
+	const bool exists = path && stat(path, &st) == 0;
+	free(path);
+	return exists;
+}
+
+status files_check(const settings *o, int ranks, err *e)
 {
 	const struct named_file *end = named_files + NAMED_FILES;
 	registry g = { .use = NULL };
-	bool wanted = o->with_sum; /* prints to standard output */
+	bool wanted = o->with_sum /* prints to standard output */ || output_exists(o);
 	for (const struct named_file *f = named_files; f < end; f++)
 		wanted |= f->side && named_path(o, f);
 	if (!wanted)

@@ -14,11 +14,11 @@ status inputs_find(rank_env *env, const settings *o, input *in);
  * printed. Costs one system call if standard error is not a file. */
 status messages_check(const settings *o, int ranks, err *e);
 
-/* side_files_check - check the side files (report, trace and page) at rank 0, before anything else.
- * Refuse a side file that cannot be written, or that is also another file of the job, as far as
- * this host can see. Refuse to replace a file that hetsort did not write for the same role. Costs
- * nothing without such files. */
-status side_files_check(const settings *o, int ranks, err *e);
+/* files_check - check the side files (report, trace and page) and the output at rank 0, before
+ * anything else. Refuse one that is also another file of the job, as far as this host can see.
+ * Refuse a side file that cannot be written, or that would replace a file that hetsort did not
+ * write for the same role. Costs one system call without side files and an earlier output. */
+status files_check(const settings *o, int ranks, err *e);
 
 /* same_files_check - collective: refuse a file that is made twice, read twice as input, or read and
  * replaced, by one rank or by two. *late, at rank 0: one of the refused files is a side file, which

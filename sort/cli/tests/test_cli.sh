@@ -371,11 +371,22 @@ refuses "output ends in a slash" 2 "does not name a file" "$hetsort" -o sub/ in
 cp in keep
 refuses "output exists" 2 "output 'keep' exists; use --force to replace it" "$hetsort" -o keep in
 ok "output exists: untouched" cmp -s keep in
-refuses "output = input by name" 2 "output 'in' is the same file as input 'in'" "$hetsort" -f -o in in
 ln in hard
-refuses "output = input by hard link" 2 "'hard' is the same file as input 'in'" "$hetsort" -f -o hard in
 ln -s in soft
-refuses "output = input by symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft in
+instead=': write to another file, and rename it after the sort'
+for force in '' -f; do
+  refuses "output = input by name $force" 2 "output 'in' is the same file as input 'in'$instead" "$hetsort" $force in -o in
+  refuses "output = input by another name $force" 2 "output './in' is the same file as input 'in'$instead" "$hetsort" $force in -o ./in
+  refuses "output = input by hard link $force" 2 "'hard' is the same file as input 'in'$instead" "$hetsort" $force -o hard in
+  refuses "output = input by symlink $force" 2 "'soft' is the same file as input 'in'$instead" "$hetsort" $force -o soft in
+  refuses "output = the second of two inputs, two ranks $force" 2 "output 'in' is the same file as input 'in'$instead" \
+    "$hetsort" $force --ranks 2 -o in keep in
+  refuses "output = input, whatever else $force" 2 "output 'in' is the same file as input 'in'$instead" \
+    "$hetsort" $force --speeds 1,2 --record-size 7 --report keep/r -o in in nowhere
+  refuses "a part = an input $force" 2 "output 'in.0' of rank 0 is the same file as input 'in.0' of rank 0$instead" \
+    sh -c 'cp in in.0; cp in in.1; "$0" "$@"; rc=$?; rm in.0 in.1; exit $rc' "$hetsort" --ranks 2 $force -o in.%r in.%r
+done
+refuses "output is a symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft keep
 refuses "output = input by a link to a directory" 2 "output 'dots/in' is the same file as input 'in'" \
   sh -c 'ln -sfn . dots && exec "$0" -f -o dots/in in' "$hetsort"
 refuses "standard output = input" 2 "standard output is the same file as input 'in'" sh -c '"$0" -o - in >>in' "$hetsort"
