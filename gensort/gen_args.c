@@ -5,6 +5,7 @@
 #include "number.h"
 
 enum { GEN_OPT_VERSION = 256, GEN_OPT_FSYNC, GEN_OPT_NO_FSYNC };
+enum { GEN_MOST_PLACES = 99 }; /* of an exponent */
 
 static const struct option gen_options[] = {
 	{ "ascii", no_argument, NULL, 'a' },
@@ -19,18 +20,58 @@ static const struct option gen_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* Print the error, unless text is NULL, and the usage. */
 static gen_verdict gen_usage(const char *text, const char *subject)
 {
-	tool_error("gensort", text, subject, 0);
+	if (text)
+		tool_error("gensort", text, subject, 0);
 	fputs("usage: gensort [-a] [-s] [-bSTART] [-c] [-tTHREADS] NUM_RECS FILE_NAME\n"
 	      "Try 'gensort --help' for more.\n",
 	      stderr);
 	return GEN_USAGE;
 }
 
+/* Read a whole number up to `most` into *v: digits, perhaps with decimals, and perhaps with an
+ * exponent or a unit. Return false if the text is not such a number. */
+static bool gen_count(const char *text, u128 most, u128 *v)
+{
+	static const char units[] = "kMGT"; /* powers of 1000 */
+	uint64_t places = 0;                /* by which the decimal point moves to the right */
+	if (!number_digits(&text, most, v))
+		return false;
+	const char *const decimals = text + (*text == '.');
+	const size_t given = *text == '.' ? strspn(decimals, "0123456789") : 0;
+	if (*text == '.' && given == 0)
+		return false;
+	text = decimals + given;
+	const char *const unit = *text ? strchr(units, *text) : NULL;
+	if (unit)
+		places = 3 * (uint64_t)(++text, unit - units + 1);
+	else if (*text == 'e' && (++text, !number_at(&text, GEN_MOST_PLACES, &places)))
+		return false;
+	for (size_t i = 0; i < places || i < given; i++) {
+		const unsigned digit = i < given ? (unsigned)(decimals[i] - '0') : 0;
+		if (i >= places ? digit > 0 : digit > most || *v > (most - digit) / 10)
+			return false;
+		if (i < places)
+			*v = *v * 10 + digit;
+	}
+	return *text == '\0';
+}
+
+/* Refuse a text that gen_count() does not read. */
+static gen_verdict gen_bad_count(const char *text, const char *subject, int bits)
+{
+	tool_error("gensort", text, subject, 0);
+	fprintf(stderr,
+		"gensort: give a whole number below 2^%d: 1000000, 1e6, 1.5e6 or 1M; k, M, G and T "
+		"are powers of 1000\n",
+		bits);
+	return gen_usage(NULL, NULL);
+}
+
 static gen_verdict gen_set_option(int c, gen_args *a)
 {
-	const char *at = optarg;
 	uint64_t n;
 	switch (c) {
 	case 'a':
@@ -43,8 +84,8 @@ static gen_verdict gen_set_option(int c, gen_args *a)
 		a->checksum = true;
 		break;
 	case 'b':
-		if (!number_digits(&at, ~(u128)0, &a->start) || *at)
-			return gen_usage("bad first record number", optarg);
+		if (!gen_count(optarg, ~(u128)0, &a->start))
+			return gen_bad_count("bad first record number", optarg, 128);
 		break;
 	case 't':
 		if (!number_parse(optarg, 0, UINT64_MAX, &n))
@@ -84,8 +125,10 @@ gen_verdict gen_args_parse(int argc, char **argv, gen_args *a)
 		return gen_usage("missing operand", left == 0 ? "NUM_RECS" : "FILE_NAME");
 	if (left > 2)
 		return gen_usage("extra operand", words[2]);
-	if (!number_parse(words[0], 0, UINT64_MAX, &a->recs))
-		return gen_usage("bad number of records", words[0]);
+	u128 recs;
+	if (!gen_count(words[0], UINT64_MAX, &recs))
+		return gen_bad_count("bad number of records", words[0], 64);
+	a->recs = (uint64_t)recs;
 	if (words[1][0] == '\0')
 		return gen_usage("bad file name", words[1]);
 	a->file = words[1];

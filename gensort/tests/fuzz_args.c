@@ -41,7 +41,10 @@ static void try_gensort(const fuzz_line *l)
 	if (v != GEN_RUN)
 		return;
 	fuzz_check(a.threads <= TOOL_MAX_THREADS && a.file && a.file[0]);
-	fuzz_check(number_parse(l->argv[l->argc - 2], 0, UINT64_MAX, &again) && again == a.recs);
+	const char *count = l->argv[l->argc - 2];
+	fuzz_check(number_parse(count, 0, UINT64_MAX, &again)
+			   ? again == a.recs
+			   : strpbrk(count, ".ekMGT") && !count[strspn(count, "0123456789.ekMGT")]);
 }
 
 static void try_valsort(const fuzz_line *l)

@@ -58,6 +58,31 @@ is '/dev/stdout' "$("$gensort" 1000 /dev/stdout | cksum)" "$(cksum <f)"
 (umask 027; "$gensort" 1 masked)
 is 'file mode' "$(stat -c %a masked)" 640
 
+# Numbers with an exponent or a unit, and the same ones in digits.
+while read -r count digits; do
+  "$gensort" "$count" counted && "$gensort" "$digits" wanted
+  is "$count records are $digits" "$?/$(cmp counted wanted 2>&1)" 0/
+done <<'END'
+1e3 1000
+1k 1000
+1.5e3 1500
+1.50k 1500
+0.002M 2000
+0.0000001G 100
+0.000000002T 2000
+12e0 12
+7.0 7
+0e99 0
+END
+for start in 340282366920938463463374607431768211455 1M 18446744073709.551616e6; do
+  "$gensort" -b "$start" 1 counted
+  is "the first record may be $start" "$?" 0
+done
+"$gensort" -b1M 1 counted; "$gensort" -b1000000 1 wanted
+ok "-b1M is the record 1000000" cmp counted wanted
+"$gensort" --begin=18446744073709.551616e6 1 counted; "$gensort" -b18446744073709551616 1 wanted
+ok "also above 2^64" cmp counted wanted
+
 refused() { # refused MESSAGE ARGUMENT... - check a usage error: exit status 1, the reason, no file
   local want=$1; shift
   rm -f f
@@ -71,8 +96,10 @@ refused "missing operand 'FILE_NAME'" 10
 refused "extra operand 'x'" 10 f x
 refused "extra operand '-a'" 10 f -a
 refused "bad number of records 'abc'" abc f
-refused "bad number of records '1e2'" 1e2 f
-refused "bad number of records '10k'" 10k f
+for bad in 1x 1e 1e+2 1e-2 e2 1e2k 1kk 1K 1m 1.5 1. .5 1.2345k 1.5e0 1e20 18.5e18 18446744073710T 1e100 2e2x 0x10 1,000; do
+  refused "bad number of records '$bad'" "$bad" f
+done
+ok "the message names valid numbers" grep -q 'whole number below 2^64: 1000000, 1e6' <<<"$err"
 refused "bad number of records '+1'" +1 f
 refused "bad number of records ' 1'" ' 1' f
 refused "bad number of records ''" '' f
@@ -88,6 +115,8 @@ refused "bad first record number '-5'" -b-5 10 f
 refused "bad first record number 'x'" -bx 10 f
 refused "bad first record number '340282366920938463463374607431768211456'" \
   -b340282366920938463463374607431768211456 10 f
+refused "bad first record number '1e39'" -b 1e39 10 f
+refused "bad first record number '0.5k5'" -b 0.5k5 10 f
 refused "bad number of threads '2x'" -t2x 10 f
 refused "bad number of threads '-1'" -t-1 10 f
 refused "missing operand 'NUM_RECS'" -b 10
