@@ -386,7 +386,7 @@ static void svg_axis(const picture *p)
 		"<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#222222\"/>\n",
 		p->left, p->bottom, p->left + PLOT, p->bottom);
 	svg_text(p, p->left + PLOT / 2.0, p->bottom + 40, "text-anchor=\"middle\" fill=\"#222222\"",
-		 "time");
+		 "time, in units of the cost");
 }
 
 /* Write the names to the left of the bars, and the time at which each row ends to the right. All

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // plan.js - the page of a plan of hetplan: the answer, its chart and, with --compare, a table of the methods. Times are in
-// the unit of the costs, so the page names no unit.
+// the unit of the costs, which only the user knows.
 'use strict';
 
 const KINDS = ['receive', 'send', 'compute'];
@@ -12,7 +12,11 @@ const rows = listOf(data.names).map((label, i) => ({ label: textOf(label), index
 const end = most(bars.map((b) => b[3]));
 
 const number = (v) => (isNumber(v) ? String(Number(v.toPrecision(7))) : textOf(v));
-const words = (key) => key.replace(/_/g, ' ');
+const COST = 'units of the cost';
+const NAME_OF = { real: 'before rounding', real_makespan: 'makespan before rounding', counts: 'count', shares: 'share', times: 'time', gap_percent: 'gap' };
+const UNIT_OF = { shares: 'items', counts: 'processes', real: answer.counts ? 'processes' : 'items', gap_percent: '%' };
+for (const key of ['times', 'makespan', 'real_makespan', 'lower_bound', 'planned_makespan', 'flow', 'planned_flow', 'load_ends', 'total_by_root']) UNIT_OF[key] = COST;
+const words = (key) => (NAME_OF[key] ?? key.replace(/_/g, ' ')) + (UNIT_OF[key] ? `, ${UNIT_OF[key]}` : '');
 
 function head() {
   document.title = `hetplan: ${textOf(data.title)}`;
@@ -51,15 +55,15 @@ function chart() {
   const lanes = data.overlap === true;
   const last = (row) => most(row.bars.map((b) => b[3]));
   const paint = (row, y, h, x) => [
-    ...idleOf(row).map(([from, to]) => titled(rect('wait', x(from), y, x(to) - x(from), h), `${row.label}: idle from ${number(from)} to ${number(to)}`)),
+    ...idleOf(row).map(([from, to]) => titled(rect('wait', x(from), y, x(to) - x(from), h), `${row.label}: idle from ${number(from)} to ${number(to)} ${COST}`)),
     ...row.bars.map(([, kind, from, to]) => titled(rect(COLOURS[kind], x(from), lanes && kind === 2 ? y + h / 2 : y, x(to) - x(from), lanes ? h / 2 - 0.5 : h,
-      { stroke: 'var(--ground)', 'stroke-width': x(to) - x(from) > 4 ? 0.6 : 0 }), `${row.label}: ${KINDS[kind]} from ${number(from)} to ${number(to)}`))];
+      { stroke: 'var(--ground)', 'stroke-width': x(to) - x(from) > 4 ? 0.6 : 0 }), `${row.label}: ${KINDS[kind]} from ${number(from)} to ${number(to)} ${COST}`))];
   const kinds = KINDS.map((k, i) => [COLOURS[i], k]).filter((_, i) => bars.some((b) => b[1] === i));
-  section('Chart', para('When each processor receives, sends and computes; the last one ends at ', number(end), '.'),
+  section('Chart', para('When each processor receives, sends and computes; the last one ends at ', number(end), ` ${COST}.`),
     legend([...kinds, ...(rows.some((row) => idleOf(row).length) ? [['wait', 'idle']] : [])]),
-    rowPicture({ label: `Who does what when, until ${number(end)}`, rows, end, say: number, paint, time: true, ends: (row) => [end, number(last(row))] }),
+    rowPicture({ label: `Who does what when, until ${number(end)} ${COST}`, rows, end, say: number, paint, time: true, ends: (row) => [end, number(last(row))] }),
     asTable('What each processor does when', table([{ head: 'processor', value: (b) => rows[b[0]].label }, { head: 'what', value: (b) => KINDS[b[1]] },
-      { head: 'from', number: true, value: (b) => number(b[2]) }, { head: 'to', number: true, value: (b) => number(b[3]) }],
+      { head: `from, ${COST}`, number: true, value: (b) => number(b[2]) }, { head: `to, ${COST}`, number: true, value: (b) => number(b[3]) }],
     [...bars].sort((a, b) => a[0] - b[0] || a[2] - b[2]))));
 }
 
@@ -68,13 +72,13 @@ function comparison() {
   const top = most(methods.map((m) => m.makespan));
   const shown = methods.filter((m) => isNumber(m.makespan)).map((m) => ({ label: textOf(m.method), makespan: m.makespan }));
   const bound = numberOf(data.comparison.bound);
-  const paint = (row, y, h, x) => [titled(rect('is', x(0), y, x(row.makespan) - x(0), h), `${row.label}: ${number(row.makespan)}`),
+  const paint = (row, y, h, x) => [titled(rect('is', x(0), y, x(row.makespan) - x(0), h), `${row.label}: ${number(row.makespan)} ${COST}`),
     line('mark', x(bound), y - 2, x(bound), y + h + 2)];
-  section('Methods', para(`The makespan of each method; the line is ${data.comparison.bound_proven === true ? 'a proven bound' : 'the best of these'}, ${number(bound)}.`),
+  section('Methods', para(`The makespan of each method; the line is ${data.comparison.bound_proven === true ? 'a proven bound' : 'the best of these'}, ${number(bound)} ${COST}.`),
     legend([['is', 'makespan'], ['mark', 'bound']]),
     rowPicture({ label: 'Makespans of the methods', rows: shown, end: top, say: number, paint, ends: (row) => [row.makespan, number(row.makespan)] }),
     scroll('Methods', table([{ head: 'method', value: (m) => textOf(m.method) },
-      ...[['first end', 'earliest'], ['makespan', 'makespan'], ['gap %', 'gap_percent']].map(([title, key]) => ({ head: title, number: true, value: (m) => (key === 'gap_percent' && isNumber(m[key]) ? digits(m[key]) : number(m[key])) })),
+      ...[[`first end, ${COST}`, 'earliest'], [words('makespan'), 'makespan'], [words('gap_percent'), 'gap_percent']].map(([title, key]) => ({ head: title, number: true, value: (m) => (key === 'gap_percent' && isNumber(m[key]) ? digits(m[key]) : number(m[key])) })),
       { head: 'planned in', number: true, value: (m) => (isNumber(m.seconds) ? seconds(m.seconds) : '') },
       ...(methods.some((m) => m.message) ? [{ head: '', wide: true, value: (m) => textOf(m.message) }] : [])], methods)));
 }

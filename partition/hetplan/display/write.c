@@ -129,15 +129,16 @@ static bool view_chain(hp_job *job, table_view *v)
 	return true;
 }
 
-/* Choose the columns and rows of an answer. */
+/* Choose the columns and rows of an answer. A program that reads CSV knows the member
+ * "real"; people read "before rounding". */
 static bool view_answer(hp_job *job, bool csv, table_view *v)
 {
-	static const struct {
+	const struct {
 		const char *key, *title;
 		column_kind kind;
 	} lists[] = { { "shares", "share", COLUMN_LIST },
 		      { "counts", "count", COLUMN_LIST },
-		      { "real", "real", COLUMN_LIST },
+		      { "real", csv ? "real" : "before rounding", COLUMN_LIST },
 		      { "times", "time", COLUMN_LIST },
 		      { "total_by_root", "total_as_root", COLUMN_BY_ORDER } };
 	*v = (table_view){ .csv = csv };

@@ -37,7 +37,16 @@ ok "methods" grep -q '<h2>Methods</h2>' dom
 ok "a name is text" grep -q '&lt;img src=x&gt;' dom
 is "and no element" "$(grep -c '<img' dom)" 0
 is "methods without messages have no column for them" "$(grep -c 'class="wide"' dom)" 0
+for head in makespan 'lower bound'; do
+  ok "the unit of a figure: $head" grep -q "<dt>$head, units of the cost</dt>" dom
+done
+ok "the units of the plan" grep -q '<th[^>]*>share, items</th><th[^>]*>time, units of the cost</th>' dom
+ok "the units of the methods" grep -q '<th[^>]*>first end, units of the cost</th><th[^>]*>makespan, units of the cost</th><th[^>]*>gap, %</th>' dom
+ok "the unit of the chart" grep -q 'the last one ends at 58 units of the cost\.' dom
+ok "the unit of a bar" grep -q '<title>c: compute from [0-9.]* to [0-9.]* units of the cost</title>' dom
 page even share -n 12 --speeds 1,2 --cost linear
+ok "the makespan before rounding" grep -q '<dt>makespan before rounding, units of the cost</dt>' dom
+ok "shares before rounding" grep -q '<th[^>]*>before rounding, items</th>' dom
 is "where no processor is idle the legend does not name it" "$(grep -c '</svg>idle</li>' dom)" 0
 page chain chain --w 1,1 --z 0.5 --vcomm 1,1 --vcomp 1,1
 ok "a chain has a chart" test "$(bars k0)" -ge 3

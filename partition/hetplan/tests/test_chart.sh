@@ -100,6 +100,7 @@ is "rays: a bar for each message, 15 sends, 16 computations, 3 colours in the le
   "$(grep -c '<rect.*#e69f00.*<title>' rays.svg) $(grep -c '<rect.*#cc79a7.*<title>' rays.svg) $(
     grep -c '<rect.*#0072b2.*<title>' rays.svg) $(grep -c 'height="14" fill=' rays.svg)" "15 15 16 3"
 ok "rays: dates of the answer" grep -q '<title>merlin-2: receive from 23.* to 30.*</title>' rays.svg
+ok "rays: the unit of the axis" grep -q '>time, in units of the cost</text>' rays.svg
 ok "rays: title" grep -q '>scatter of 817101 items: makespan 403.9752</text>' rays.svg
 is "rays: no bar leaves the picture" "$(awk '
   match($0, /x="[0-9.]+"/) { x = substr($0, RSTART + 3, RLENGTH - 4) + 0

@@ -26,6 +26,7 @@ run "$hetplan" model --speeds 1,2 -n 100 --observations 10:1,20:2.1,40:4.3 --htm
 is "a model" "$rc/$err" 0/
 "$hetplan" share -n 10 --speeds 1,2 --cost linear --json >saved.json
 run "$hetplan" show --html shown.html saved.json
+ok "the table says what the shares were" grep -q -x 'processor  share  before rounding  *time' <<<"$out"
 has "a plan that is shown" '"shares":[3,7]' shown.html
 run "$hetplan" share -n 10 --speeds 1,2 --cost linear --html nowhere/page.html
 is "no directory for it" "$rc/$out/$err" "1//hetplan: cannot create 'nowhere/page.html': No such file or directory"
