@@ -111,10 +111,10 @@ gen_verdict gen_args_parse(int argc, char **argv, gen_args *a)
 	/* '+' ends the options at the first other word; ':' makes getopt report a missing value */
 	for (int c, at = 1; (c = getopt_long(argc, argv, "+:ab:chst:", gen_options, NULL)) != -1;
 	     at = optind) {
-		char letter[3];
-		if (c == '?' || c == ':')
-			return gen_usage(c == ':' ? "no value for option" : "bad option",
-					 tool_bad_option(argv[at], letter));
+		if (c == '?' || c == ':') {
+			tool_refuse_option("gensort", c, argv[at], gen_options);
+			return gen_usage(NULL, NULL);
+		}
 		const gen_verdict v = gen_set_option(c, a);
 		if (v != GEN_RUN)
 			return v;

@@ -5,6 +5,8 @@
 #ifndef TOOL_H
 #define TOOL_H
 
+#include "nearest.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -71,6 +73,19 @@ static inline const char *tool_bad_option(const char *word, char letter[3])
 	letter[1] = (char)optopt;
 	letter[2] = '\0';
 	return is_long ? word : letter;
+}
+
+/* tool_refuse_option - print why getopt_long refused the option in this word, as it returned c. */
+static inline void tool_refuse_option(const char *program, int c, const char *word,
+				      const struct option *longs)
+{
+	char letter[3];
+	const char *meant = optopt || c == ':' ? NULL
+					       : nearest_word(word + 2, strcspn(word + 2, "="),
+							      longs, sizeof *longs);
+	fprintf(stderr, "%s: %s option '", program, c == ':' ? "no value for" : "bad");
+	tool_print_name(tool_bad_option(word, letter));
+	fprintf(stderr, meant ? "' (did you mean --%s?)\n" : "'\n", meant);
 }
 
 /* tool_hold_streams - open /dev/null for standard streams that are closed, in a mode in which

@@ -19,7 +19,8 @@ static const struct option val_options[] = {
 
 static val_verdict val_usage(const char *text, const char *subject)
 {
-	tool_error("valsort", text, subject, 0);
+	if (text)
+		tool_error("valsort", text, subject, 0);
 	fputs("usage: valsort [-i] [-q] [-o SUMMARY_FILE] [-s] [-tTHREADS] FILE_NAME\n"
 	      "Try 'valsort --help' for more.\n",
 	      stderr);
@@ -60,10 +61,10 @@ val_verdict val_args_parse(int argc, char **argv, val_args *a)
 	opterr = 0;
 	for (int c, at = 1; (c = getopt_long(argc, argv, "+:hio:qst:", val_options, NULL)) != -1;
 	     at = optind) {
-		char letter[3];
-		if (c == '?' || c == ':')
-			return val_usage(c == ':' ? "no value for option" : "bad option",
-					 tool_bad_option(argv[at], letter));
+		if (c == '?' || c == ':') {
+			tool_refuse_option("valsort", c, argv[at], val_options);
+			return val_usage(NULL, NULL);
+		}
 		const val_verdict v = val_set_option(c, a);
 		if (v != VAL_RUN)
 			return v;

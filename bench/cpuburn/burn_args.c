@@ -2,6 +2,7 @@
 /* The command line of cpuburn, the CPUs that this process may use, and messages. Nothing here ends
  * the program. */
 #include "cpuburn.h"
+#include "nearest.h"
 #include "number.h"
 
 #include <errno.h>
@@ -124,6 +125,19 @@ static bool burn_set_how(burn_args *a, burn_how how)
 	return true;
 }
 
+/* Refuse the option in this word, or with this letter, which getopt_long() has rejected. */
+static bool burn_bad_option(burn_args *a, const char *word, const char *letter)
+{
+	if (optopt >= OPT_FACTOR || optopt == 'h' || optopt == 'q')
+		return burn_refuse(a, "option '%s' takes no argument", word);
+	if (optopt)
+		return burn_refuse(a, "unknown or ambiguous option '%s'", letter);
+	const char *meant =
+		nearest_word(word + 2, strcspn(word + 2, "="), burn_options, sizeof *burn_options);
+	return burn_refuse(a, "unknown or ambiguous option '%s'%s%s%s", word,
+			   meant ? " (did you mean --" : "", meant ? meant : "", meant ? "?)" : "");
+}
+
 /* Set one option. word is the argument that getopt has read, for messages. */
 static bool burn_set_option(burn_args *a, int opt, const char *word, const char **cpu_list)
 {
@@ -164,9 +178,7 @@ static bool burn_set_option(burn_args *a, int opt, const char *word, const char 
 	case ':':
 		return burn_refuse(a, "option '%s' takes an argument", word);
 	default:
-		if (optopt >= OPT_FACTOR || optopt == 'h' || optopt == 'q')
-			return burn_refuse(a, "option '%s' takes no argument", word);
-		return burn_refuse(a, "unknown or ambiguous option '%s'", optopt ? letter : word);
+		return burn_bad_option(a, word, letter);
 	}
 }
 

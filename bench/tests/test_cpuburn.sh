@@ -20,6 +20,7 @@ refused 'exclude each other' --factor=2 --fifo --nice
 refused 'slows a COMMAND' --factor=2 --cgroup
 refused "not '499'" --factor=2 --period=499
 refused "unknown or ambiguous option '--no-such-option'" --no-such-option
+refused "unknown or ambiguous option '--fatcor' (did you mean --factor?)" --fatcor 2
 refused "unknown or ambiguous option '-x'" --factor=2 -xq
 refused "option '--factor' takes an argument" --factor
 refused "option '--quiet=3' takes no argument" --factor=2 --quiet=3

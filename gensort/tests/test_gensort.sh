@@ -126,6 +126,7 @@ refused "bad option '-x'" -x 10 f
 refused "bad option '-x'" -ax 10 f
 refused "bad option '-5'" -5 f
 refused "bad option '--wrong'" --wrong 10 f
+refused "bad option '--thraeds=2' (did you mean --threads?)" --thraeds=2 10 f
 refused "bad option '--ascii=1'" --ascii=1 10 f
 refused "bad file name ''" 10 ''
 refused "bad number of records '\\x1b[31m\\xc2\\x9b\\x7f"$'\xc3\xa9'"'" $'\e[31m\xc2\x9b\x7f\xc3\xa9' f

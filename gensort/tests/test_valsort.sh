@@ -221,6 +221,7 @@ refused "bad number of threads ''" -t '' sorted
 refused "bad option '-x'" -x sorted
 refused "bad option '-x'" -qx sorted
 refused "bad option '--wrong'" --wrong sorted
+refused "bad option '--thraeds' (did you mean --threads?)" --thraeds 2 sorted
 ok 'no refused call changed the input' cmp -s sorted precious
 run "$valsort" --help
 is '--help' "$rc/$err/${out%%$'\n'*}" '0//Usage: valsort [OPTION]... FILE_NAME'

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hetplan.h"
+#include "nearest.h"
 #include "number.h"
 
 /* ------------------------------------------------------------------------ arguments of options */
@@ -89,44 +90,15 @@ static json_t *plain_cost(char *word)
 	return NULL;
 }
 
-/* Return the entry of words (ends with NULL) that needs the fewest edits to become word. At most
- * one edit is allowed, or two if word has five letters or more; otherwise return NULL. */
-static const char *nearest_word(const char *word, const char *const *words)
-{
-	const size_t len = strlen(word);
-	const char *best = NULL;
-	size_t least = len < 5 ? 2 : 3, row[33];
-	for (; *words && len > 1 && len < 32; words++) {
-		for (size_t j = 0; j <= len; j++)
-			row[j] = j;
-		for (const char *c = *words; *c; c++) {
-			size_t before = row[0]++; /* edits without the last letter of both */
-			for (size_t j = 1; j <= len; j++) {
-				const size_t change = before + (word[j - 1] != *c);
-				before = row[j];
-				const size_t other =
-					1 + (row[j - 1] < before ? row[j - 1] : before);
-				row[j] = change < other ? change : other;
-			}
-		}
-		if (row[len] < least && row[len] < strlen(*words)) {
-			least = row[len];
-			best = *words;
-		}
-	}
-	return best;
-}
-
 /* Return NULL, and store in why that word is not a cost. */
 static json_t *bad_cost(const char *word, char why[HP_TEXT_BYTES])
 {
 	static const char *const costs[] = {
 		"linear", "nlogn", "nlog2n1", "power", "affine", NULL
 	};
-	char name[33];
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ":*"), word);
-	const char *const meant = nearest_word(name, costs);
-	const bool other = meant && strcmp(meant, name) != 0;
+	const size_t len = strcspn(word, ":*");
+	const char *const meant = nearest_word(word, len, costs, sizeof *costs);
+	const bool other = meant && !(strlen(meant) == len && strncmp(meant, word, len) == 0);
 	if (errno != ENOMEM)
 		snprintf(why, HP_TEXT_BYTES,
 			 "unknown cost '%.128s'%s%s%s; use the time of one item, linear, nlogn, "
@@ -406,10 +378,9 @@ static hp_verdict bad_long_option(const char *word)
 		names[n++] = fields[i].name;
 	for (size_t i = 0; i < HP_LEN(outputs); i++)
 		names[n++] = outputs[i].name;
-	char name[33], why[HP_TEXT_BYTES] = "unknown option";
-	snprintf(name, sizeof name, "%.*s", len < 32 ? (int)len : 32, word + 2);
-	const char *const meant = nearest_word(name, names);
-	if (meant && strcmp(meant, name) == 0)
+	char why[HP_TEXT_BYTES] = "unknown option";
+	const char *const meant = nearest_word(word + 2, len, names, sizeof *names);
+	if (meant && strlen(meant) == len && strncmp(meant, word + 2, len) == 0)
 		return bad_usage(word, "takes no value");
 	if (meant)
 		snprintf(why, sizeof why, "unknown option (did you mean --%s?)", meant);
@@ -529,7 +500,7 @@ hp_verdict hp_args_parse(int argc, char **argv, hp_args *a)
 	for (size_t i = 0; verbs[i]; i++)
 		if (strcmp(argv[1], verbs[i]) == 0)
 			return parse_verb_options(argc, argv, a);
-	const char *const meant = nearest_word(argv[1], verbs);
+	const char *const meant = nearest_word(argv[1], strlen(argv[1]), verbs, sizeof *verbs);
 	if (meant)
 		hp_say("unknown verb '%s' (did you mean %s?)", argv[1], meant);
 	else

@@ -3,6 +3,7 @@
  * for options that contradict each other. Prints nothing and touches no file. */
 #include "options.h"
 #include "base/arith.h"
+#include "base/bad_option.h"
 #include "base/size.h"
 #include "comm/comm.h"
 #include "io/file.h"
@@ -187,35 +188,6 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 
 /* ------------------------------------------------------------------------------------- names */
 
-/* Return the option whose name is closest to `name`, or NULL if none is close: at most two letters
- * may differ, and fewer than half of the letters of `name`. The distance is Levenshtein's: the
- * number of letters to add, drop or replace. */
-static const option_row *option_meant(const char *name, size_t n)
-{
-	const option_row *meant = NULL;
-	size_t least = 3, row[QUOTED_BYTES];
-	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
-		const size_t m = strlen(r->name);
-		for (size_t k = 0; k <= m; k++)
-			row[k] = k;
-		for (size_t i = 1; i <= n; i++) {
-			size_t corner = row[0];
-			row[0] = i;
-			for (size_t k = 1; k <= m; k++) {
-				const size_t replaced = corner + (name[i - 1] != r->name[k - 1]);
-				const size_t other = size_min(row[k], row[k - 1]) + 1;
-				corner = row[k];
-				row[k] = size_min(replaced, other);
-			}
-		}
-		if (row[m] < least && 2 * row[m] < n) {
-			least = row[m];
-			meant = r;
-		}
-	}
-	return meant;
-}
-
 /* Return the row of a value of getopt, or NULL. */
 static const option_row *option_row_of(int value)
 {
@@ -225,37 +197,21 @@ static const option_row *option_row_of(int value)
 	return NULL;
 }
 
-/* Refuse the option in this word that getopt has rejected. lacks: its argument is missing. If a
- * long name is ambiguous, list the options that it abbreviates. If sort(1) has the option, print a
- * hint. Otherwise suggest the option that was probably meant. */
+/* Refuse the option in this word that getopt has rejected. lacks: its argument is missing. If
+ * sort(1) has the option, print a hint. */
 static status refuse_word(const char *word, bool lacks, const struct option *longs, err *e)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
-	const char *name = optopt ? "" : word + 2, *last = NULL;
+	const bool short_one = optopt > 0 && optopt < FIRST_LONG;
+	const char *name = optopt ? "" : word + 2;
 	const size_t len = strcspn(name, "=");
-	char list[ERR_TEXT_BYTES] = "";
-	if (optopt && option_row_of(optopt))
-		return err_set(e, ST_REFUSED, "option %s takes %s argument",
-			       quoted(word[1] == '-' ? word : letter), lacks ? "an" : "no");
-	for (; len > 0 && longs->name; longs++)
-		if (strncmp(longs->name, name, len) == 0) {
-			if (last)
-				text_append(list, sizeof list, "%s--%s", *list ? ", " : "", last);
-			last = longs->name;
-		}
-	if (last)
-		return err_set(e, ST_REFUSED, "ambiguous option: %s%s--%s", list,
-			       *list ? " or " : "", last);
-	char q[QUOTED_BYTES];
-	err_quoted(optopt ? letter : word, q);
-	for (const struct option_habit *h = habits; h < habits + HABITS; h++)
-		if (optopt ? h->letter == letter[1]
-			   : h->name && strlen(h->name) == len && strncmp(h->name, name, len) == 0)
-			return err_set(e, ST_REFUSED, "unknown option %s: %s", q, h->instead);
-	const option_row *meant = option_meant(name, len);
-	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)", q,
-			       meant->name)
-		     : err_set(e, ST_REFUSED, "unknown option %s", q);
+	for (const struct option_habit *h = habits; !lacks && h < habits + HABITS; h++)
+		if (h->instead && (short_one ? h->letter == letter[1]
+					     : h->name && strlen(h->name) == len &&
+						       strncmp(h->name, name, len) == 0))
+			return err_set(e, ST_REFUSED, "unknown option %s: %s",
+				       quoted(short_one ? letter : word), h->instead);
+	return bad_option(word, lacks, longs, e);
 }
 
 /* Make getopt's tables from the rows. */

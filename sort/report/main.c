@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsort-report: make the HTML page of a JSON report, as hetsort --html does. */
+#include "base/bad_option.h"
 #include "io/registry.h"
 #include "page.h"
 
@@ -17,12 +18,10 @@ static int report_print(const char *text)
 	return ST_IO;
 }
 
-/* Print why the command line is invalid; if why is NULL, getopt has printed it. Return the exit
- * status. */
+/* Print why the command line is invalid. Return the exit status. */
 static int report_usage_error(const char *why)
 {
-	if (why)
-		fprintf(stderr, "hetsort-report: %s\n", why);
+	fprintf(stderr, "hetsort-report: %s\n", why);
 	fputs("Try 'hetsort-report --help' for more information.\n", stderr);
 	return ST_REFUSED;
 }
@@ -35,7 +34,8 @@ int main(int argc, char **argv)
 					       { NULL, 0, NULL, 0 } };
 	const char *output = "-";
 	err e = { ST_OK, "" };
-	for (int opt; (opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1;) {
+	opterr = 0;
+	for (int opt; (opt = getopt_long(argc, argv, ":ho:", longs, NULL)) != -1;) {
 		if (opt == 'h')
 			return report_print(
 				"Usage: hetsort-report [-o PAGE] REPORT\n"
@@ -49,8 +49,10 @@ int main(int argc, char **argv)
 		if (opt == OPT_VERSION)
 			return report_print("hetsort-report " HETSORT_VERSION
 					    "\nLicense GPLv3+: GNU GPL version 3 or later.");
-		if (opt != 'o')
-			return report_usage_error(NULL);
+		if (opt != 'o') {
+			(void)bad_option(argv[optind - 1], opt == ':', longs, &e);
+			return report_usage_error(e.text);
+		}
 		output = optarg;
 	}
 	if (optind + 1 != argc)

@@ -2,6 +2,7 @@
 /* The program hetsim: hetsort on a simulated cluster. It is all of hetsort, linked with the
  * wrappers of this directory. The main() of this file calls hetsort's main(). The report has only
  * simulated times and counts, so that equal simulations have equal reports. */
+#include "base/bad_option.h"
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/size.h"
@@ -281,8 +282,9 @@ static status sim_parse_options(int argc, char **argv, err *e)
 	uint64_t whole;
 	uint32_t millionths;
 	status rc = ST_OK;
+	opterr = 0;
 	for (int opt;
-	     rc == ST_OK && (opt = getopt_long(argc, argv, "+s:r:h", longs, NULL)) != -1;) {
+	     rc == ST_OK && (opt = getopt_long(argc, argv, "+:s:r:h", longs, NULL)) != -1;) {
 		if (opt == 's') {
 			const char *rest = optarg;
 			if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 ||
@@ -295,8 +297,9 @@ static status sim_parse_options(int argc, char **argv, err *e)
 				sim.scale = (double)whole + 1e-6 * millionths;
 		} else if (opt == 'r') {
 			sim.report = optarg;
-		} else if (opt == '?') {
-			rc = err_set(e, ST_REFUSED, "see 'hetsim --help'");
+		} else if (opt == '?' || opt == ':') {
+			rc = bad_option(argv[optind - 1], opt == ':', longs, e);
+			text_append(e->text, sizeof e->text, "; see 'hetsim --help'");
 		} else if (opt) {
 			puts(opt == 'h' ? help
 					: "hetsim " HETSORT_VERSION

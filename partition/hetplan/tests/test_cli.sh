@@ -42,6 +42,7 @@ usage "unknown verb 'emulat' (did you mean emulate?)" emulat
 usage "unknown verb '\\x1b[1m'; $verbs" $'\e[1m'
 usage "'--frob': unknown option" share --frob
 usage "'--itmes': unknown option (did you mean --items?)" share --itmes 5
+usage "'--sped': unknown option (did you mean --speeds?)" share --sped 5
 usage "'--itmes=5': unknown option (did you mean --items?)" share --itmes=5
 usage "'--json=x': takes no value" share --json=x
 usage "'-x': unknown option" share -x

@@ -514,6 +514,8 @@ refuses "no manifest" 2 "no manifest is named" "$hetsort" --check-manifest
 refuses "unknown option" 2 "unknown option '--frobnicate'"$'\n' "$hetsort" --frobnicate -o out in
 refuses "option that is nearly one" 2 "unknown option '--strategi=merge' (did you mean --strategy?)" \
   "$hetsort" --strategi=merge -o out in
+refuses "two letters missing" 2 "unknown option '--sped' (did you mean --speeds?)" "$hetsort" --sped 1,2 -o out in
+refuses "option that is far from all" 2 "unknown option '--0000" "$hetsort" "--$(printf '%099d' 0)" -o out in
 refuses "letters exchanged" 2 "unknown option '--froce' (did you mean --force?)" "$hetsort" --froce -o out in
 refuses "ambiguous option" 2 "ambiguous option: --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
 refuses "option that begins three" 2 "ambiguous option: --report, --record-size, --records, --reverse or --resume" "$hetsort" --re -o out in

@@ -93,7 +93,9 @@ refused "a missing file" "cannot open report 'nothing'" -o no.html nothing
 refused "a directory" "report '.' is not a regular file" -o no.html .
 refused "no report" "no report is given" -o no.html
 refused "two of them" "more than one report" -o no.html good.json bad.json
-refused "an option that it does not have" "unrecognized option" --what -o no.html good.json
+refused "an option that is nearly one" "unknown option '--ouput' (did you mean --output?)" --ouput no.html good.json
+refused "an option without its argument" "option '-o' takes an argument" -o
+refused "an option that it does not have" "hetsort-report: unknown option '--what'" --what -o no.html good.json
 cp good.json same.json
 refused "the report as the page" "page 'same.json' is the same file as report 'same.json'" -o same.json same.json
 ok "which stays" cmp good.json same.json

@@ -337,7 +337,10 @@ refused() { # refused NAME MESSAGE ARGUMENT...
   is "$name: refused" "$rc ${err##*$'\n'}" "2 hetsim: $message"
 }
 refused "no argument" "PLATFORM is missing: see 'hetsim --help'"
-refused "an unknown option" "see 'hetsim --help'" --fast platform in.dat -o out.dat
+refused "an option that is nearly one" "unknown option '--scal3' (did you mean --scale?); see 'hetsim --help'" \
+  --scal3 2 platform in.dat -o out.dat
+refused "an option without its argument" "option '--scale' takes an argument; see 'hetsim --help'" --scale
+refused "an unknown option" "unknown option '--fast'; see 'hetsim --help'" --fast platform in.dat -o out.dat
 printf '4 x\0' >binary
 refused "a binary file for a platform" "'binary' is not a platform file" binary in.dat -o out.dat
 run "$BIN/hetsim" . in.dat -o out.dat
