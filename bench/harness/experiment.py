@@ -10,7 +10,7 @@
   equal: --plan equal                           a variant: its name, and its options of hetsort(1)
   planned: --speeds {speeds}                    {speeds}, {links} and {disks} are the values of the hosts
   online jobs 3: --plan online                  three jobs one after the other in each round; the last one counts
-  alone hosts 1 rounds 2: --plan equal          on the first host only, in the first two rounds
+  single hosts 1 rounds 2: --plan equal         on the first host only, in the first two rounds
   threads second 1:                             exchange threads have a second processor, 1 times as fast
   steady steady:                                not affected by `at` lines
   at 2s host 3 speed 1/4                        host 3 changes during the job, as in hetsim(1)
@@ -91,7 +91,7 @@ def hosts_of(text):
 
 class Variant:
     """One way to sort: its options, the number of hosts (None: all), jobs in a round, rounds (None: all), speed of second
-    processors or 0, and whether `at` lines leave it alone."""
+    processors or 0, and whether `at` lines have no effect on it."""
 
     def __init__(self, name, attributes, options):
         self.name, self.options = name, shlex.split(options)
@@ -104,7 +104,7 @@ class Variant:
             elif word in ("hosts", "jobs", "rounds", "second") and words:
                 setattr(self, word, number(words.pop(0), 1e-3) if word == "second" else whole(words.pop(0)))
             else:
-                raise Bad(f"'{word}' is none of hosts N, jobs N, rounds N, second F and steady")
+                raise Bad(f"'{word}' is not one of hosts N, jobs N, rounds N, second F and steady")
 
 
 class Change:

@@ -21,7 +21,7 @@ REAL_PER_HOST, REAL_IN_ALL = (2000, 8000), 64000  # records that a simulation re
 class Sample:
     """The figures of one job: seconds; waiting, the part of the time without own work; finish_spread, the difference between
     the first and the last rank that had written its output, as a part of the last; predicted_s, or None; busy, a dictionary
-    of what the machine did beside; and the report, as text."""
+    of what else the machine did; and the report, as text."""
 
     def __init__(self, text, busy, seconds=None):
         report = json.loads(text)

@@ -26,7 +26,7 @@ refused "'bad', line 3: 'net' has no value" "1 x speed 1 net"
 refused "'bad', line 3: '1/0' is not a number of 1e-06 or more" "1 x speed 1/0"
 refused "'bad', line 3: keys are binary, ascii, skew, not 'text'" "keys text"
 refused "'bad', line 3: there are two variants 'equal'" "equal: --plan nlogn"
-refused "'bad', line 3: 'times' is none of hosts N, jobs N, rounds N, second F and steady" "other times 3: --plan equal"
+refused "'bad', line 3: 'times' is not one of hosts N, jobs N, rounds N, second F and steady" "other times 3: --plan equal"
 refused "'bad', line 3: a change is 'at TIME host NUMBER speed|disk|net VALUE' or 'at TIME host NUMBER stop'" "at noon host 1 stop"
 refused "'bad' has no host 2; hosts are 0 to 1" "at 1s host 2 stop"
 refused "'bad' has no variant 'planned', which 'published' or 'expect' names" "expect planned/equal 0 1"
@@ -78,7 +78,7 @@ for line in map(json.loads, sys.stdin):
     if line["type"] == "sample": print("%.3g" % line["seconds"])' <results/six.jsonl)"
 experiments six.txt
 is "simulated hosts give the same figures again" "$(grep -v '^written' <<<"$out")" "$first"
-is "reports of the jobs" "$(ls results/six | paste -sd' ')" "equal.json online.html online.json planned.html planned.json"
+is "reports of the jobs" "$(cd results/six && echo * | tr ' ' '\n' | sort | paste -sd' ')" "equal.json online.html online.json planned.html planned.json"
 ok "they are reports" grep -q '"hetsort-report"' results/six/planned.json
 ok "no figure is nan, and none is missing" test "$(grep -c -i -E 'nan|inf|None' <<<"$out")" = 0
 ok "the page shows the file" grep -q 'title   Six hosts of three &lt;speeds&gt;$' results/six.html
@@ -102,7 +102,7 @@ keys ascii
 at 50% host 1 speed 1/8
 steady steady: --plan equal --no-adapt
 hurt: --plan equal --no-adapt
-alone hosts 1: --plan equal
+single hosts 1: --plan equal
 published steady 100
 published hurt 150
 expect hurt/steady 1.05 8
@@ -111,7 +111,7 @@ experiments all.txt
 is "a value that varies, changes, one host, and published times" "$rc" 0
 [ "$rc" = 0 ] || echo "# $err$out"
 is "one job for each value and variant" "$(cut -d, -f1,2 results/all.csv | paste -sd' ')" \
-  "f,variant 1,steady 1,hurt 1,alone 2,steady 2,hurt 2,alone 4,steady 4,hurt 4,alone"
+  "f,variant 1,steady 1,hurt 1,single 2,steady 2,hurt 2,single 4,steady 4,hurt 4,single"
 is "a change that hurts, for each value" "$(grep -c '^all: holds: f=[124]: hurt over steady' <<<"$out")" 3
 is "published ratios" "$(grep -c 'hurt takes .*; published: 1.500' <<<"$out")" 3
 sed -i 's/^at.*//' all.txt

@@ -81,8 +81,8 @@ def ideal_of(t, case):
     base = case.variants[0]
     for v in case.variants:
         if v.hosts == 1 and v is not base:
-            alone = stats.median(t.times(*key(case, v))) * case.speeds[0] / sum(case.speeds)
-            return alone / stats.median(t.times(*key(case, base)))
+            ideal_s = stats.median(t.times(*key(case, v))) * case.speeds[0] / sum(case.speeds)
+            return ideal_s / stats.median(t.times(*key(case, base)))
     return case.ideal() if " ".join(base.options).replace("=", " ").find("--plan equal") >= 0 else None
 
 
