@@ -59,9 +59,7 @@ static struct {
 	trace *first;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Thread_local trace *mine;
-static _Thread_local lane *my_lane;
-static _Thread_local unsigned depth;
+static _Thread_local trace_place my;
 
 const char *trace_kind_name(unsigned kind)
 {
@@ -150,15 +148,15 @@ static void trace_sample(trace *t, uint64_t at_us)
 
 double trace_begin(void)
 {
-	return my_lane && depth++ == 0 ? now_s() : 0;
+	return my.lane && my.depth++ == 0 ? now_s() : 0;
 }
 
 void trace_end(trace_kind kind, double begun_s)
 {
-	if (!my_lane || --depth > 0)
+	if (!my.lane || --my.depth > 0)
 		return;
-	trace *t = mine;
-	lane *l = my_lane;
+	trace *t = my.trace;
+	lane *l = my.lane;
 	const uint64_t at_us = trace_us(t, begun_s), end_us = trace_us(t, now_s());
 	const span s = { .at_us = at_us,
 			 .end_us = end_us,
@@ -181,15 +179,14 @@ void trace_end(trace_kind kind, double begun_s)
 /* Take an unused lane of this name, or a new lane. Without a lane, the thread records nothing. */
 void trace_thread(trace *t, const char *name)
 {
-	if (my_lane) {
-		pthread_mutex_lock(&mine->lock);
-		my_lane->busy = false;
-		pthread_mutex_unlock(&mine->lock);
+	lane *const old = my.lane;
+	if (old) {
+		pthread_mutex_lock(&my.trace->lock);
+		old->busy = false;
+		pthread_mutex_unlock(&my.trace->lock);
 	}
-	mine = t;
-	my_lane = NULL;
-	depth = 0;
-	if (!mine)
+	my = (trace_place){ .trace = t };
+	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
 	lane *l = t->lane, *const end = l + t->lanes;
@@ -203,14 +200,21 @@ void trace_thread(trace *t, const char *name)
 	}
 	if (l < t->lane + t->lanes) {
 		l->busy = true;
-		my_lane = l;
+		my.lane = l;
 	}
 	pthread_mutex_unlock(&t->lock);
 }
 
 trace *trace_mine(void)
 {
-	return mine;
+	return my.trace;
+}
+
+trace_place trace_move(trace_place to)
+{
+	const trace_place from = my;
+	my = to;
+	return from;
 }
 
 /* ------------------------------------------------------------------------------------- phases */
@@ -267,7 +271,7 @@ void trace_close(trace *t)
 		at = &(*at)->next;
 	*at = t->next;
 	pthread_mutex_unlock(&all.lock);
-	if (mine == t)
+	if (my.trace == t)
 		trace_thread(NULL, NULL);
 	for (unsigned i = 0; i < t->lanes; i++) {
 		pthread_mutex_destroy(&t->lane[i].lock);

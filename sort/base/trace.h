@@ -69,6 +69,15 @@ void trace_phase(trace *t, int phase, double now);
 /* trace_thread - let the calling thread record for the rank, under a static name; NULL: stop. */
 void trace_thread(trace *t, const char *name);
 
+/* The place at which a thread records. trace_move - let the calling thread continue at this place,
+ * and return its present one. For coroutines, which share a thread. */
+typedef struct trace_place {
+	trace *trace;
+	void *lane; /* of the trace */
+	unsigned depth;
+} trace_place;
+trace_place trace_move(trace_place to);
+
 /* trace_rows - write the trace in `most` rows, at any time; unused rows are TRACE_NONE.
  * trace_rows_of - do the same for a rank of this process, which may end at any time. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now);

@@ -96,6 +96,17 @@ static json_t *resumed_json(const rank_result *k)
 			 json_count(k->kept_bytes));
 }
 
+/* Remove what describes this machine, which only simulates the ranks. */
+static void remove_machine(json_t *rank)
+{
+	static const char *const own[] = { "pid",        "processors", "cpu_model",
+					   "numa_nodes", "binding",    "process" };
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		json_object_del(rank, own[i]);
+	json_object_del(json_object_get(rank, "bytes"), "process_peak");
+	json_object_del(json_object_get(rank, "bytes"), "huge_pages");
+}
+
 static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
 {
 	static const char *const binding[] = { "none", "rank", "threads" };
@@ -158,6 +169,8 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 				json_count(k->runs_again)));
 	j = json_with(j, "resumed", o->resume ? resumed_json(k) : json_null());
 	j = json_with(j, "leftovers_removed", json_count(k->leftovers));
+	if (r->scale > 0)
+		remove_machine(j);
 	if (k->speed_seen > 0)
 		j = json_with(j, "speed_seen", json_real(k->speed_seen));
 	if (k->status != ST_OK)
@@ -265,6 +278,8 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 		"command", json_names((const char *const *)argv, (size_t)argc), "inputs",
 		json_names(o->inputs, o->ninputs), "output", name_or_null(o->output), "versions",
 		versions, "config", config_json(r, o));
+	if (r->scale > 0)
+		j = json_with(j, "simulated", json_pack("{s:f}", "scale", r->scale));
 	j = json_with(j, "records", json_count(r->records));
 	if (settings_drops(o)) {
 		j = json_with(j, "records_written", json_count(r->out));
@@ -276,7 +291,8 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	j = json_with(j, "balance", json_real(report_balance(r)));
 	const report_use use = report_use_of(r, o);
 	j = json_with(j, "use",
-		      r->size ? json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s",
+		      r->size && r->scale <= 0
+			      ? json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s",
 					  use.core_s, "core_s_per_gb", use.core_s_per_gb, "cpus",
 					  use.processors, "busy_part", use.busy, "minor_faults",
 					  json_count(use.faults), "fault_s", use.fault_s, "joules",

@@ -127,7 +127,7 @@ static double column_value(const report_column *c, const rank_result *k)
 	else if (c->kind == COLUMN_INT32)
 		memcpy(&word, at, sizeof word), v = word;
 	else if (c->kind == COLUMN_UINT64)
-		memcpy(&whole, at, sizeof whole), v = (double)whole;
+		memcpy(&whole, at, sizeof whole), v = whole < UINT64_MAX ? (double)whole : NAN;
 	else
 		memcpy(&v, at, sizeof v);
 	if (c->plus)
@@ -136,10 +136,15 @@ static double column_value(const report_column *c, const rank_result *k)
 	return c->inverse ? c->scale / v : c->scale > 0 ? c->scale * v : v;
 }
 
-/* Print a number. The more digits it has before its point, the fewer are printed after it. */
+/* Print a number, - if it is not known. The more digits it has before its point, the fewer are
+ * printed after it. */
 static void print_number(const report_column *c, double v, FILE *f)
 {
 	int digits = c->digits;
+	if (isnan(v)) {
+		fprintf(f, "%*s", c->width, "-");
+		return;
+	}
 	if (c->kind == COLUMN_REAL && (!c->fixed || v >= REPORT_LONG)) {
 		fprintf(f, "%*.*g", c->width, c->digits, v);
 		return;

@@ -15,6 +15,9 @@ static void report_heading(const job_result *r, const settings *o, FILE *f)
 	fprintf(f, "%" PRIu64 " record%s of %u byte%s (%s), key %s\n", r->records,
 		plural(r->records), o->lay.record_bytes, plural(o->lay.record_bytes),
 		size_text(r->records * o->lay.record_bytes, b), layout_key_text(&o->lay, key));
+	if (r->scale > 0)
+		fprintf(f, "simulated, scale %g: each record that was sorted stands for %g\n",
+			r->scale, r->scale);
 	fprintf(f, "%d rank%s (%s), plan %s, strategy %s\n", r->size, plural((uint64_t)r->size),
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
@@ -39,6 +42,8 @@ static void explain_memory(const job_result *r, FILE *f)
 	char need[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES], disk[SIZE_TEXT_BYTES];
 	const bool all = r->size <= REPORT_ROWS;
 	int most = 0;
+	if (r->scale > 1)
+		return; /* not known */
 	for (int i = 0; i < r->size; i++)
 		if (r->rank[i].planned_bytes > r->rank[most].planned_bytes)
 			most = i;
@@ -324,7 +329,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	}
 	fprintf(f, "total %.3f s, %s/s; balance %.3f; verification %.3f s of it\n", r->total_s,
 		bytes_per_s(r, o, text), report_balance(r), sum.verify_s);
-	if (r->size) {
+	if (r->size && r->scale <= 0) {
 		const report_use u = report_use_of(r, o);
 		fprintf(f,
 			"%.2f core-seconds, %.2f per GB, %.0f %% of %.3g processor%s; bound by the "

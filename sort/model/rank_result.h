@@ -103,7 +103,8 @@ typedef struct rank_result {
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
 	uint64_t sent_to_bytes[PEERS]; /* to the first ranks */
 	activity activity;
-	uint64_t mem_peak_bytes;                 /* held by this rank's own arrays */
+	uint64_t mem_peak_bytes;                 /* held by this rank's own arrays; UINT64_MAX: not
+						    known, as planned_bytes */
 	uint64_t limit_bytes, planned_bytes;     /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;        /* 0: all in memory */
 	uint64_t out_file_bytes, run_file_bytes; /* of these and the output: files in memory */
@@ -169,6 +170,7 @@ typedef struct job_result {
 	int size;                 /* entries of rank, 0 without memory */
 	int job_ranks, processes; /* of the whole job, even if only one rank is reported */
 	const char *comm_kind;
+	double scale; /* of a simulated job: records for which each sorted one stands; 0: real */
 	bool rates_measured; /* else they are nominal or given */
 	bool late_refused;   /* a report, trace or page is also another file: none is written */
 	char note[ERR_TEXT_BYTES]; /* "", or a note in addition to the ranks' errors */

@@ -3,6 +3,7 @@
  * processors get min(1, c / n) of a processor each. Work done is accounted for, and the next end
  * found, whenever n or the speed changes. */
 #undef _FORTIFY_SOURCE /* because its longjmp reports a jump to another stack as an error */
+#include "base/trace.h"
 #include "engine.h"
 
 #include <errno.h>
@@ -132,18 +133,24 @@ static char *stack_new(void)
 	return s;
 }
 
-/* Return to the event loop, until coroutine_enter() continues the actor here. */
+/* Return to the event loop, until coroutine_enter() continues the actor here. Keep the actor's
+ * variables of threads: errno after a call that waited, and where its rank counts and records. */
 static void coroutine_leave(actor *a)
 {
-	const int kept = errno; /* the actor may read errno after a call that waited */
+	const int kept = errno;
+	rank_progress *const counts = progress_mine();
+	const trace_place at = trace_move((trace_place){ NULL });
 	if (!_setjmp(a->at))
 		_longjmp(loop.at, 1);
+	progress_join(counts);
+	(void)trace_move(at);
 	errno = kept;
 }
 
 static void coroutine_main(void)
 {
 	actor *a = self;
+	progress_join(NULL);
 	a->result = a->fn(a->arg);
 	actor_pay();
 	a->ended = sim.acted = true;

@@ -368,6 +368,7 @@ WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 		if (r->mem_peak_bytes > sim.mem_bytes)
 			sim.mem_bytes = r->mem_peak_bytes;
 	}
+	scale_result(res);
 	return rc;
 }
 

@@ -76,7 +76,7 @@ unequal="2 x speed 1 $fast\n2 x speed 0.25 $fast"
 speeds() { awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }' <<<"$err"; }
 reads() { awk '$2 ~ /^h[0-9]+$/ && NF == 9 && !($2 in seen) { seen[$2]; print $4 }' <<<"$err"; }
 sim "$unequal" --plan=equal -v; equal_shares=$(value makespan)
-is "--plan=equal: nothing is measured, and shares are equal" "$(speeds)$(reads | paste -sd' ')" "1 1 1 1 2500 2500 2500 2500"
+is "--plan=equal: nothing is measured, and shares are equal" "$(speeds)$(reads | paste -sd' ')" "1 1 1 1 2500000 2500000 2500000 2500000"
 sim "$unequal" --speeds=1,1,.25,.25; given=$(value makespan)
 ok "shares by speed take less" less "$given" "$(awk -v a="$equal_shares" 'BEGIN { print .8 * a }')"
 printf 'h[0,1] 1\n h[2-9],.25\n' >ranges
@@ -132,7 +132,7 @@ ok "memory that is too small for the scaled records is reported" grep -q 'more t
 # ------------------------------------------------------------------ several ranks on a host
 sim "1 x cores 4 ranks 2" -v
 is "two ranks on a host sort" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
-is "they are on one host and equal" "$(awk '$2 == "h0" && NF == 9 { printf "%s %s %s, ", $1, $3, $4 }' <<<"$err")" "0 1 5000, 1 1 5000, "
+is "they are on one host and equal" "$(awk '$2 == "h0" && NF == 9 { printf "%s %s %s, ", $1, $3, $4 }' <<<"$err")" "0 1 5000000, 1 1 5000000, "
 together=$(value makespan)
 sim "2 x $fast cores 2"; apart=$(value makespan)
 ok "of four processors they take as long as two hosts of two" awk -v a="$together" -v b="$apart" 'BEGIN { exit !(a > .9 * b && a < 1.1 * b) }'
@@ -240,6 +240,42 @@ run "$BIN/hetsim" platform --no-fsync -o out.dat in.dat
 is "a job that is refused has a sentence and no tables" "$rc ${out#*$'\n'}" "2 Refused: nothing was sorted (status 2)."
 run "$BIN/hetsim" --json platform --no-fsync -o out.dat in.dat
 is "--json: status and no phases" "$rc $(json status) $(json message_bytes | wc -l)" "2 2 0"
+# the reports of hetsort: of the represented records, and of no figure of this machine
+moved() { # moved KIND - ranks of the report, and how many of them did not move their bytes in the steps of time
+  awk -v name="\"$1\":" '$1 == name && $2 ~ /^[0-9]/ { want = $2 + 0 }
+    on { s += $1 }
+    $1 == name && $2 ~ /^\[/ { on = 1; s = 0 }
+    on && /\]/ { on = 0; n++; bad += s < want || s > 1.02 * want + 1e6 }
+    END { print n + 0, bad + 0 }' r.json
+}
+for again in first second; do
+  sim '2 x net 1G disk 500M/s\n2 x speed 0.5' -v --report=r.json --html=p.html
+  printf '%s\n' "$err" >"$again.err"
+  grep -v -E '"(date|started)":' r.json >"$again.json"
+done
+ok "two jobs have equal reports of hetsort" cmp -s first.json second.json
+ok "and equal tables" cmp -s first.err second.err
+is "-v says that the job is simulated, and its scale" "$(sed -n 1,2p first.err)" "10000000 records of 100 bytes (1.00 GB), key 0,10
+simulated, scale 1000: each record that was sorted stands for 1000"
+is "so does the report" "$(sed -n '/"simulated"/,/}/p' r.json | tr -d ' \n')" '"simulated":{"scale":1000.0},'
+is "records and rates of the represented records" \
+  "$(sed -n 's/^  "records": \(.*\),/\1/p' r.json) $(awk '/"in":/ { n += $2 } END { print n }' r.json) $(awk '/"copy_s_per_byte"/ { printf "%.2g", 1e9 * $2; exit }' r.json)" \
+  "10000000 10000000 0.35"
+for kind in read written sent; do is "each rank has its own activity: bytes $kind" "$(moved $kind)" "4 0"; done
+is "no processors, page faults or memory of this machine" \
+  "$(grep -o -E '"(cpu_model|processors|core_s|minor_faults|user_s|joules|process_peak|huge_pages|pid)"' r.json | sort -u)$(grep core-seconds first.err)" ""
+is "memory is known only if each record stands for itself" "$(grep -o '"arrays_peak": [n0-9]' r.json | sort -u)" '"arrays_peak": n'
+scale=() && sim '2 x' -v --report=r.json && scale=(-s 1000)
+is "then it is" "$(grep -o '"arrays_peak": .' r.json | sort -u | grep -c '[1-9]$')" 1
+ok "a page is written" grep -q '"simulated"' p.html
+sim '2 x' --trace=trace.json
+for rank in 0 1; do
+  ok "rank $rank has its own spans in a trace" less 9 "$(grep -c "\"ph\":\"X\",\"pid\":$rank," trace.json)"
+done
+is "and the bytes of the represented records" "$(grep -o '"bytes written","args":{"bytes":[0-9]*' trace.json | tail -n 1)" '"bytes written","args":{"bytes":500000000'
+"$BIN/hetsort" -q -f --report=r.json -o out.dat in.dat
+ok "a real job is not simulated" test -z "$(grep simulated r.json)"
+echo '4 x net 1G' >platform
 run "$BIN/hetsim" -s 2000 platform --explain in.dat
 ok "--explain: nothing was sorted" grep -q '^Planned a sort of 20000000 records on 4 hosts' <<<"$out"
 ok "--explain: the hosts are measured" grep -q '^predicted makespan .* at measured rates' <<<"$out"
