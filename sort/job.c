@@ -189,21 +189,14 @@ static void stage_begin(job *j, stage_kind k)
 	assert(share); /* an earlier step has planned the shares */
 	const uint64_t recs = own_share(&j->env, share);
 	progress_begin(&j->env.c->progress, k, known ? recs * o->lay.record_bytes : 0,
-		       moment_now());
-}
-
-/* Return the seconds that this rank has waited so far: for blocks of other ranks, and in
- * collectives. */
-static double job_waited_s(const job *j)
-{
-	return j->mine.phase_s[PH_EXCHANGE] + j->env.c->collective_s;
+		       job_moment(j));
 }
 
 /* Take a step and agree on its status. Measure the time that it took, and how long this rank waited
  * for others. */
 static status take_step(job *j, const step *s)
 {
-	const double t0 = now_s(), before = job_waited_s(j);
+	const double t0 = now_s(), before = job_waited_s(j), calls_s = j->env.c->collective_s;
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
 	stage_begin(j, s->moves);
@@ -222,16 +215,17 @@ static status take_step(job *j, const step *s)
 		rc = err_set(&j->env.e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
 			     j->work.on ? "; --resume continues from here" : "");
 	const double t1 = now_s(), waited = job_waited_s(j) - before;
+	const double in_calls_s = j->env.c->collective_s - calls_s;
 	rank_progress *g = &j->env.c->progress;
 	if (!g->stage[g->at].ended) /* moment_now costs a system call */
-		progress_end(g, moment_now());
-	result_phase_end(&j->mine, s->at, t1 - t0);
+		progress_end(g, job_moment(j));
+	result_phase_end(&j->mine, s->at, t1 - t0 - in_calls_s);
 	trace_phase(trace_mine(), -1, t1);
 	const double span = trace_begin();
 	rc = comm_agree(j->env.c, rc);
 	trace_end(TRACE_WAIT, span);
 	const double t2 = now_s();
-	j->mine.wait_s += t2 - t1;
+	j->mine.wait_s += in_calls_s + t2 - t1;
 	result_span(&j->mine, &(phase_span){ (int32_t)s->at, t0 - j->begun_s, t2 - j->begun_s,
 					     waited + t2 - t1 });
 	if (s->at == PH_READ && rc == ST_OK)

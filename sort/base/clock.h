@@ -40,9 +40,10 @@ static inline uint64_t unique_number(void)
 	return n;
 }
 
-/* A time, and the processor time until then: of this process (user_s), and of the kernel for it. */
+/* A time, and until then: the processor time of this process (user_s) and of the kernel for it, and
+ * the seconds that a rank waited for others, which moment_now does not know. */
 typedef struct moment {
-	double at_s, user_s, system_s;
+	double at_s, user_s, system_s, waited_s;
 } moment;
 
 static inline moment moment_now(void)

@@ -146,8 +146,10 @@ void progress_begin(rank_progress *s, stage_kind k, uint64_t bytes, moment now)
 
 static moment stage_time_since(const moment *then, const moment *now)
 {
-	return (moment){ now->at_s - then->at_s, now->user_s - then->user_s,
-			 now->system_s - then->system_s };
+	const double waited_s = fmax(now->waited_s - then->waited_s, 0); /* known at the end */
+	return (moment){ .at_s = fmax(now->at_s - then->at_s - waited_s, 0),
+			 .user_s = now->user_s - then->user_s,
+			 .system_s = now->system_s - then->system_s };
 }
 
 void progress_end(rank_progress *s, moment now)

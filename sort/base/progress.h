@@ -66,7 +66,7 @@ typedef struct stage {
 	stage_plan planned;
 	uint64_t bytes;                         /* 0: not known */
 	uint64_t base, kept_base, written_base; /* counts when the stage began */
-	moment begun, taken; /* taken: time of the whole stage, set when it ends */
+	moment begun, taken; /* taken: time of the whole stage without waiting, set when it ends */
 	bool ended;
 } stage;
 
@@ -126,7 +126,7 @@ typedef struct progress_seen {
 	int32_t open;            /* 1: this stage has not ended, and moves bytes */
 } progress_seen;
 
-/* Seconds of each stage, planned and taken; fixed size, sent as bytes. */
+/* Seconds of each stage, planned and taken, without waiting; fixed size, sent as bytes. */
 typedef struct stage_times {
 	double planned_s[STAGES], taken_s[STAGES];
 } stage_times;

@@ -80,9 +80,9 @@ typedef struct rank_result {
 	int32_t rank;
 	char host[HOST_BYTES];
 	uint64_t host_id;
-	double phase_s[PHASES]; /* without the wait at the end of the phase */
+	double phase_s[PHASES]; /* without waiting, which is in PH_EXCHANGE and wait_s */
 	double shifted_s;   /* seconds of the current phase that were counted for another phase */
-	double wait_s;      /* at the ends of phases, for the slowest rank */
+	double wait_s;      /* in collective calls, and at the ends of phases */
 	double verify_s;    /* part of phase_s: checksums and order */
 	double move_s;      /* part of phase_s: blocks moved, unless threads move them */
 	double predicted_s; /* by the plan, with `rate`, which is nominal or measured */
@@ -146,7 +146,7 @@ static inline void result_shift(rank_result *r, phase to, double s)
 /* result_phase_end - end a phase that took s seconds, including those counted for other phases. */
 static inline void result_phase_end(rank_result *r, phase p, double s)
 {
-	r->phase_s[p] += s - r->shifted_s;
+	r->phase_s[p] += s > r->shifted_s ? s - r->shifted_s : 0; /* or a rounding error */
 	r->shifted_s = 0;
 }
 

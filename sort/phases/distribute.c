@@ -231,11 +231,11 @@ status phase_distribute(job *j)
 	/* the records that were read have been sent: free their memory for the sort */
 	sorted_share_free(&env->m, &j->data);
 	j->data = received;
-	progress_end(g, moment_now());
-	progress_begin(g, STAGE_SORT, 0, moment_now());
+	progress_end(g, job_moment(j));
+	progress_begin(g, STAGE_SORT, 0, job_moment(j));
 	rc = comm_agree(env->c, memory_share_sort(&p, &env->m, &j->data, &env->e));
-	progress_end(g, moment_now());
-	progress_begin(g, STAGE_WRITE, j->data.n * env->o->lay.record_bytes, moment_now());
+	progress_end(g, job_moment(j));
+	progress_begin(g, STAGE_WRITE, j->data.n * env->o->lay.record_bytes, job_moment(j));
 	if (rc == ST_OK)
 		rc = phase_single_rank(j);
 	sorted_share_free(&env->m, &j->data);

@@ -160,6 +160,20 @@ typedef struct job {
 	verified verified;     /* by verify */
 } job;
 
+/* job_waited_s - return the seconds that this rank has waited so far: for blocks of other ranks,
+ * and in collectives. job_moment - return the present moment. */
+static inline double job_waited_s(const job *j)
+{
+	return j->mine.phase_s[PH_EXCHANGE] + j->env.c->collective_s;
+}
+
+static inline moment job_moment(const job *j)
+{
+	moment m = moment_now();
+	m.waited_s = job_waited_s(j);
+	return m;
+}
+
 typedef status job_step(job *j);
 
 /* In the order of sort/job.c, which describes each one. */

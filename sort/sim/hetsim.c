@@ -34,7 +34,7 @@ static struct {
 	bool known; /* the sort has succeeded, so the members below are set */
 	uint64_t records;
 	double phase_s[PHASES]; /* the longest time of any rank */
-	double wait_s;          /* between phases, of the rank that waited longest */
+	double wait_s;          /* in collective calls, of the rank that waited longest */
 	uint64_t mem_bytes;     /* of the rank that used most */
 } sim = { .report = STREAM_NAME, .scale = 1 };
 

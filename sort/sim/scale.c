@@ -82,7 +82,7 @@ WRAPPED(void, progress_add, progress_kind kind, uint64_t bytes)
 	__real_progress_add(kind, bytes);
 }
 
-/* Multiply counts of records and bytes, and divide rates, so that they are those of the
+/* Scale counts of records and bytes, and rates, from the sorted records to the
  * represented records. Above a scale of 1, memory is not known, because not all of it grows with
  * the records. */
 static void scale_rank(rank_result *k)

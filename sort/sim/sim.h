@@ -36,7 +36,7 @@ double scale_block(const comm_req *r);
 /* scale_messages - return how many messages a real cluster would send for this number of bytes. */
 double scale_messages(double bytes);
 
-/* scale_result - make records, bytes and rates of a result those of the represented records. */
+/* scale_result - scale records, bytes and rates of a result to the represented records. */
 void scale_result(job_result *r);
 
 /* The window of an exchange, the same for each peer and direction. */

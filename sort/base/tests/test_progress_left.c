@@ -258,15 +258,15 @@ static void memory_that_is_slow(void **state)
 	progress_plan(&s, STAGE_WRITE, (stage_plan){ 20, 5, 3, 0 });
 	progress_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 100 * MB);
-	progress_end(&s, (moment){ 52, 4000, 36000 }); /* of many processors */
-	near(progress_look(&s, (moment){ 53, 4000, 36000 }).left_s, 1.3 * 17 + 11.05 * 3);
+	progress_end(&s, (moment){ 52, 4000, 36000, 0 }); /* of many processors */
+	near(progress_look(&s, (moment){ 53, 4000, 36000, 0 }).left_s, 1.3 * 17 + 11.05 * 3);
 }
 
 /* Slow down all work by one factor, if the system takes no more than its part. The same is assumed
  * if almost no processor time was measured. */
 static void all_is_slow(void **state)
 {
-	static const moment ended[] = { { 20, 8, 12 }, { 20, 12, 8 }, { 20, 0, 0.0004 } };
+	static const moment ended[] = { { 20, 8, 12, 0 }, { 20, 12, 8, 0 }, { 20, 0, 0.0004, 0 } };
 	(void)state;
 	for (size_t i = 0; i < sizeof ended / sizeof *ended; i++) {
 		rank_progress s;

@@ -240,6 +240,28 @@ run "$BIN/hetsim" platform --no-fsync -o out.dat in.dat
 is "a job that is refused has a sentence and no tables" "$rc ${out#*$'\n'}" "2 Refused: nothing was sorted (status 2)."
 run "$BIN/hetsim" --json platform --no-fsync -o out.dat in.dat
 is "--json: status and no phases" "$rc $(json status) $(json message_bytes | wc -l)" "2 2 0"
+# took is not waiting: the hosts of speed 1 wait for the host of speed 0.1, which waits for none of them
+took() { # took MEMBER - its seconds for each rank of the report
+  awk -v name="\"$1\":" '$1 == "\"rank\":" { r = $2 + 0 } $1 == "\"timeline\":" { begun = 0 }
+    $1 == "\"phases_s\":" { on = "phases_s" } $1 == "\"timeline\":" { on = "timeline" } $1 == "\"stages\":" { on = "stages" }
+    on == "phases_s" && $1 != "\"exchange\":" { s["phases_s", r] += $2 }
+    $1 == "\"begin_s\":" { s["timeline", r] -= $2 } $1 == "\"end_s\":" { s["timeline", r] += $2 }
+    on == "timeline" && $1 == "\"wait_s\":" { s["timeline", r] -= $2 }
+    on == "stages" && $1 == "\"taken_s\":" { s["stages", r] += $2 }
+    END { for (i = 0; i <= r; i++) printf "%.6f%s", s[substr(name, 2, length(name) - 3), i], i < r ? " " : "" }' r.json
+}
+no_more() { # no_more LIST LIST - is no number of the first list greater than its number in the second one?
+  awk -v a="$1" -v b="$2" 'BEGIN { n = split(a, x); bad = n < 2 || n != split(b, y); for (i in x) bad += x[i] > y[i] + 2e-6; exit bad }'
+}
+for strategy in merge distribute; do
+  sim "3 x speed 1 $fast\\n1 x speed 0.1 $fast" --plan=equal --strategy=$strategy --report=r.json
+  ok "$strategy: what the phases took is in the timeline, without waiting" no_more "$(took phases_s)" "$(took timeline)"
+  ok "$strategy: so is what the stages took" no_more "$(took stages)" "$(took timeline)"
+  ok "$strategy: a rank that waits most of the time took little" less "$(took phases_s | cut -d' ' -f1)" "$(took phases_s | awk '{ print $4 / 8 }')"
+done
+"$BIN/hetsort" -q -f --ranks=3 --report=r.json -o out.dat in.dat
+ok "a real job: what the phases took is in the timeline, without waiting" no_more "$(took phases_s)" "$(took timeline)"
+
 # the reports of hetsort: of the represented records, and of no figure of this machine
 moved() { # moved KIND - ranks of the report, and how many of them did not move their bytes in the steps of time
   awk -v name="\"$1\":" '$1 == name && $2 ~ /^[0-9]/ { want = $2 + 0 }
