@@ -89,7 +89,10 @@ is "it installs what building takes, nothing for tests" "$(cat tree/deps.log)" "
 is "how far the build is" "$(grep files <<<"$out" | head -n 1)" "    1 of 2 files"
 if "$ROOT/scripts/at-speed" --how 1,0.5 >/dev/null; then
   ok "slowed ranks are named" grep -q '^ *rank 3: processor [0-9,]*, [0-9]* % of the time$' <<<"$out"
-  ok "slowed ranks measure their speeds" grep -q '^    [$] .*/hetsort --speeds auto --report' <<<"$out"
+  ok "slowed ranks measure their speeds" grep -q '^    [$] .*/hetsort \(--threads 1 \)*--speeds auto --report' <<<"$out"
+  shared=$("$ROOT/scripts/at-speed" --how 1,1,0.5,0.5 | grep -c 'processor [0-9]*, ')
+  is "and have one thread, so that hetsort does not ask why they share a processor" \
+    "$(grep -c 'hetsort --threads 1 ' <<<"$out")" "$((shared > 0))"
   ok "equal shares, up to five times" grep -qE '^    equal shares    ( 2.00){1,5} s; in the last round the ranks worked 1.25 s$' <<<"$out"
   ok "and planned ones" grep -qE '^    planned shares  ( 1.50){1,5} s;' <<<"$out"
   ok "and what they gain" grep -q 'planned shares take 75 % of the time of equal ones' <<<"$out"

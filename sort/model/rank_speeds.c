@@ -136,7 +136,7 @@ static double cpus_each(const settings *o, const placement *at, size_t n)
 }
 
 /* Note if ranks share one processor. Launchers bind ranks so if asked, or if several launchers run
- * on one host without knowing of each other. */
+ * on one host without knowing of each other. Whoever gives --threads has thought of processors. */
 static void note_one_processor(rank_env *env, const rank_speeds *g)
 {
 	for (size_t i = 0, n; i < g->p; i += n) {
@@ -464,7 +464,7 @@ status rank_speeds_find(rank_env *env, double cpus, const rank_storage *f, share
 	join_disks(g);
 	rc = given_speeds(env, g, s);
 	rank_speeds_sort(g);
-	if (env->c->processes > 1)
+	if (env->c->processes > 1 && !o->threads)
 		note_one_processor(env, g);
 	if (rc == ST_OK && !o->from_root)
 		rc = given_rates(env, g, o->links, "link", s, offsetof(rates, link_s));

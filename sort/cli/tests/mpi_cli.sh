@@ -158,12 +158,17 @@ ok "one rank where four were started: message" grep -q "$message" <<<"$err"
 ok "one rank where four were started: nothing written" test ! -e new
 
 # a launcher that binds all ranks to one processor, although there are others
-bound() { run timeout 120 "$ROOT/scripts/mpirun" 2 sh -c 'exec taskset -c "$0" "$@"' "$@" "$hetsort" -f -o new in; }
+bound() { # bound PROCESSOR [OPTION...]
+  local processor=$1; shift
+  run timeout 120 "$ROOT/scripts/mpirun" 2 sh -c 'exec taskset -c "$0" "$@"' "$processor" "$hetsort" -f "$@" -o new in
+}
 first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
   bound "$first"
   is "all ranks on one processor: sorted" "$rc" 0
   is "all ranks on one processor: said once" "$(grep -c "note: 2 ranks on '$(hostname)' may use only one of its" <<<"$err")" 1
+  bound "$first" --threads 1
+  is "on purpose, with a number of threads: not said" "$rc $(grep -c note: <<<"$err")" "0 0"
 fi
 rm -f new
 
