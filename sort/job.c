@@ -200,6 +200,7 @@ static status take_step(job *j, const step *s)
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
 	stage_begin(j, s->moves);
+	job_result_keep(j);
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->take(j);
@@ -290,6 +291,8 @@ status job_execute(comm *c, const settings *o, job_result *res)
 		rc = job_result_own(&j, rc, res);
 		unfinished_give_up(); /* remove unfinished files while their names are known */
 	}
+	if (c->rank == 0)
+		job_result_keep(NULL);
 	job_free(&j);
 	progress_join(NULL);
 	return rc;

@@ -14,6 +14,7 @@
 #include "io/file.h"
 #include "io/unfinished.h"
 #include "model/rank_speeds.h"
+#include "phases/job_result.h"
 #include "phases/same_files.h"
 #include "job.h"
 #include "testing/failpoint.h"
@@ -38,6 +39,8 @@ typedef struct invocation {
 	atomic_bool checked; /* report, trace and page replace no file that the job reads */
 } invocation;
 
+static const invocation *the_sort; /* NULL: this process does something else */
+
 enum {
 	NAMES_MS = 300,       /* files get their final names within this time, or never */
 	LAST_MOMENT_MS = 400, /* to write the report: launchers kill a second after a signal */
@@ -55,20 +58,22 @@ static status output_printed(status rc)
 	return ST_IO;
 }
 
-/* Write the report, the page and the trace, once it is known that they may be written. A missing
- * report does not require another sort, so say that the output is complete. all: NULL if others
- * write the trace. */
+/* Write the report, the page and the trace, once, if it is known that they may be written. A
+ * missing report does not require another sort, so say that the output is complete. all: NULL if
+ * another rank writes them. */
 static status write_side_files(const invocation *v, const job_result *res, traces *all)
 {
 	static const char *const name[] = { "report", "page", "trace" };
+	static atomic_flag written = ATOMIC_FLAG_INIT;
 	const settings *o = &v->o;
-	const bool sync = o->fsync && res->status < ST_SIGNAL; /* if not about to be killed */
+	const bool sync = o->fsync && res->status < ST_PEER; /* if not about to be killed */
 	err e[] = { { ST_OK, "" }, { ST_OK, "" }, { ST_OK, "" } };
 	status rc = ST_OK;
-	if (!atomic_load(&v->checked) || res->late_refused)
+	if (!atomic_load(&v->checked) || res->late_refused || !all ||
+	    atomic_flag_test_and_set(&written))
 		return ST_OK;
 	report_write(res, o, v->argc, v->argv, sync, &e[0], &e[1]);
-	if (o->trace && all)
+	if (o->trace)
 		trace_write(all, res, o->trace, sync, &e[2]);
 	for (size_t i = 0; i < sizeof e / sizeof *e; i++)
 		if (e[i].code != ST_OK) {
@@ -81,11 +86,13 @@ static status write_side_files(const invocation *v, const job_result *res, trace
 }
 
 /* Print the result, and write report, page and trace. Return the status of the job. */
-static status print_result(const invocation *v, const job_result *res, traces *all)
+static status print_result(const invocation *v, job_result *res, traces *all)
 {
 	const settings *o = &v->o;
 	status rc = res->status;
 	const bool shown = progress_line_stop();
+	if (all)
+		(void)job_result_widen(res, monitor_look, 0); /* if the others cannot be reached */
 	report_errors(res, stderr);
 	if (res->note[0] && o->verbosity >= 0)
 		fprintf(stderr, "hetsort: note: %s\n", res->note);
@@ -98,6 +105,32 @@ static status print_result(const invocation *v, const job_result *res, traces *a
 	const status written = write_side_files(v, res, all);
 	rc = rc == ST_OK ? written : rc;
 	return res->status == ST_OK && o->explain ? output_printed(rc) : rc;
+}
+
+/* Write report, page and trace of a job that ends now, on rank 0, without any message to another
+ * rank. text: the failure of a rank, or NULL: of the rank in s, or without s of rank 0. */
+static void write_ending(status rc, const stall *s, const char *text, bool by_launcher)
+{
+	const bool locked = s && s->kind <= STALL_ALL;
+	const int failed = s && s->kind != STALL_OVERDUE ? s->rank : 0;
+	job_result res;
+	traces all = { .row = NULL };
+	job_result_kept(&res);
+	res.status = rc;
+	if (job_result_widen(&res, locked ? monitor_look_locked : monitor_look,
+			     by_launcher ? the_sort->o.timeout_s : 0))
+		res.status = ST_PEER;
+	else if (by_launcher)
+		snprintf(res.note, sizeof res.note,
+			 "the launcher ended the job, as it does when a rank has died");
+	if (text && failed < res.size) {
+		rank_result *k = &res.rank[failed];
+		k->status = rc;
+		k->phase = s && s->kind != STALL_OVERDUE ? s->phase : k->phase;
+		snprintf(k->text, sizeof k->text, "%s", text);
+	}
+	(void)write_side_files(the_sort, &res, &all);
+	job_result_free(&res);
 }
 
 /* Exit from a signal handler, because ending the job took too long. */
@@ -171,29 +204,33 @@ static void end_stalled(comm *c, const stall *s)
 	}
 	signals_alarm(exit_stalled, STALL_END_MS);
 	progress_line_clear();
+	char text[ERR_TEXT_BYTES];
+	if (s->kind == STALL_OVERDUE && s->rank >= 0)
+		snprintf(text, sizeof text, "no connection with rank %d for %.1f s", s->rank,
+			 s->seconds);
+	else if (s->kind == STALL_OVERDUE)
+		snprintf(text, sizeof text, "no progress for %.1f s", s->seconds);
+	else if (s->kind == STALL_ALL)
+		snprintf(text, sizeof text,
+			 "all ranks wait for one another, and no message has moved for %.1f s",
+			 s->seconds);
+	else if (s->kind == STALL_DAMAGED)
+		snprintf(text, sizeof text, "it sent a message that arrived damaged");
+	else
+		snprintf(text, sizeof text, "%s for %.1f s, after %" PRIu64 " piece%s of work",
+			 s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
+			 s->ticks, plural(s->ticks));
 	if (s->kind == STALL_OVERDUE) { /* this process is joining or leaving the others */
 		print_process("0");
-		fprintf(stderr, ", %s: ", s->doing);
+		fprintf(stderr, ", %s: %s\n", s->doing, text);
 	} else {
-		fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank,
+		fprintf(stderr, "hetsort: rank %d (%s), %s: %s\n", s->rank,
 			s->host[0] ? s->host : "unknown",
-			s->host[0] ? phase_doing((phase)s->phase) : "starting");
+			s->host[0] ? phase_doing((phase)s->phase) : "starting", text);
 	}
-	if (s->kind == STALL_OVERDUE && s->rank >= 0)
-		fprintf(stderr, "no connection with rank %d for %.1f s\n", s->rank, s->seconds);
-	else if (s->kind == STALL_OVERDUE)
-		fprintf(stderr, "no progress for %.1f s\n", s->seconds);
-	else if (s->kind == STALL_ALL)
-		fprintf(stderr,
-			"all ranks wait for one another, and no message has moved for %.1f s\n",
-			s->seconds);
-	else if (s->kind == STALL_DAMAGED)
-		fprintf(stderr, "it sent a message that arrived damaged\n");
-	else
-		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " piece%s of work\n",
-			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
-			s->ticks, plural(s->ticks));
 	unfinished_give_up();
+	if (the_sort && (c ? c->process_first == 0 : launch_speaks()))
+		write_ending(ST_PEER, s, text, false);
 	if (s->kind == STALL_OVERDUE)
 		exit_job(ST_PEER);
 	comm_abort(c, ST_PEER);
@@ -435,9 +472,7 @@ static status start_ranks(invocation *v, err *e)
 static void interrupted(int sig, bool by_launcher, void *invocation_)
 {
 	static const struct timespec a_moment = { 0, NAMES_MS * 1000000L };
-	const invocation *v = invocation_;
-	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
-	traces all = { .row = NULL };
+	(void)invocation_;
 	if (!unfinished_freeze(false)) {
 		if (!comm_mpi_launched())
 			return;
@@ -458,7 +493,8 @@ static void interrupted(int sig, bool by_launcher, void *invocation_)
 		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
 	}
 	if (launch_speaks())
-		(void)write_side_files(v, &res, &all);
+		write_ending((status)(ST_SIGNAL + sig), NULL, NULL,
+			     by_launcher && comm_mpi_launched());
 	if (comm_mpi_launched()) /* when one process ends, launchers kill the others */
 		(void)sleep(1);  /* until the deadline */
 	signals_die(sig);
@@ -495,14 +531,18 @@ static status sort_files(invocation *v, err *e)
 	v->o.stop = &v->stop;
 	v->o.started_s = (int64_t)time(NULL);
 	v->o.commit = HETSORT_COMMIT;
+	the_sort = v;
 	signals_block();
 	if (comm_mpi_launched())
 		signals_end_with_parent();
 	signals_watch(&v->stop, show_progress, interrupted, v);
 	monitor_enter("joining the other ranks");
-	const status rc =
-		v->o.timeout_s > 0 ? monitor_start(v->o.timeout_s, end_stalled, e) : ST_OK;
-	return rc == ST_OK ? start_ranks(v, e) : rc;
+	status rc = v->o.timeout_s > 0 ? monitor_start(v->o.timeout_s, end_stalled, e) : ST_OK;
+	if (rc == ST_OK)
+		rc = start_ranks(v, e);
+	if (e->code != ST_OK) /* and if the job had begun: all simulated ranks wait for ever */
+		write_ending(rc, NULL, e->text, false);
+	return rc;
 }
 
 int main(int argc, char **argv)

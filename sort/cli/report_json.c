@@ -107,7 +107,7 @@ static void remove_machine(json_t *rank)
 	json_object_del(json_object_get(rank, "bytes"), "huge_pages");
 }
 
-static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
+static json_t *whole_rank_json(const job_result *r, const rank_result *k, const settings *o)
 {
 	static const char *const binding[] = { "none", "rank", "threads" };
 	static const char *const by[] = { "nominal", "given", "measured" };
@@ -173,6 +173,17 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 		remove_machine(j);
 	if (k->speed_seen > 0)
 		j = json_with(j, "speed_seen", json_real(k->speed_seen));
+	return j;
+}
+
+/* Describe a rank. If it could not be asked, rank 0 only knows what it last heard. */
+static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
+{
+	json_t *j = k->partial ? json_pack("{s:i}", "rank", k->rank) : whole_rank_json(r, k, o);
+	if (k->partial && k->host[0])
+		j = json_with(j, "host", json_name(k->host));
+	if (r->status != ST_OK && k->host[0])
+		j = json_with(j, "phase", json_string(phase_name((phase)k->phase)));
 	if (k->status != ST_OK)
 		j = json_with(j, "error",
 			      json_pack("{s:i, s:s, s:o}", "code", k->status, "phase",
@@ -288,10 +299,13 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	}
 	j = json_with(j, "total_s", json_real(r->total_s));
 	j = json_with(j, "all_read_s", json_real(r->all_read_s));
-	j = json_with(j, "balance", json_real(report_balance(r)));
+	bool whole = r->size == r->job_ranks; /* all ranks have reported */
+	for (int i = 0; i < r->size; i++)
+		whole = whole && !r->rank[i].partial;
+	j = json_with(j, "balance", whole ? json_real(report_balance(r)) : json_null());
 	const report_use use = report_use_of(r, o);
 	j = json_with(j, "use",
-		      r->size && r->scale <= 0
+		      whole && r->size && r->scale <= 0
 			      ? json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s",
 					  use.core_s, "core_s_per_gb", use.core_s_per_gb, "cpus",
 					  use.processors, "busy_part", use.busy, "minor_faults",

@@ -154,12 +154,10 @@ void monitor_hear(int rank, const rank_seen *seen)
 	pthread_mutex_unlock(&monitor.lock);
 }
 
-int monitor_look(monitor_take *take, void *to)
+int monitor_look_locked(monitor_take *take, void *to)
 {
 	const moment now = moment_now();
-	pthread_mutex_lock(&monitor.lock);
-	const int size = monitor.size;
-	for (int i = 0; i < size; i++) {
+	for (int i = 0; i < monitor.size; i++) {
 		row *r = &monitor.row[i];
 		row_refresh(r, &now);
 		rank_seen seen = r->seen;
@@ -168,6 +166,13 @@ int monitor_look(monitor_take *take, void *to)
 			seen.at.left_s = fmax(seen.at.left_s - fmin(age_s, MOST_BEAT_S), 0);
 		take(to, i, &seen);
 	}
+	return monitor.size;
+}
+
+int monitor_look(monitor_take *take, void *to)
+{
+	pthread_mutex_lock(&monitor.lock);
+	const int size = monitor_look_locked(take, to);
 	pthread_mutex_unlock(&monitor.lock);
 	return size;
 }

@@ -78,9 +78,11 @@ void monitor_leave(comm *c);
 
 /* monitor_look - call take with the state of each rank of the job, in order. Return the number of
  * ranks. It is 0 before the first rank of this process has joined and after the last one has
- * left. */
+ * left. monitor_look_locked - do the same in an alarm of the first three kinds, which is raised
+ * under the lock. */
 typedef void monitor_take(void *to, int rank, const rank_seen *seen);
 int monitor_look(monitor_take *take, void *to);
+int monitor_look_locked(monitor_take *take, void *to);
 
 /* monitor_hear - store the state that a rank in another process has sent. */
 void monitor_hear(int rank, const rank_seen *seen);

@@ -131,6 +131,7 @@ typedef struct rank_result {
 	unsigned leftovers; /* removed temporary files of dead jobs */
 	uint64_t dropped;
 	checksum sum_in, sum_out, sum_dropped;
+	int32_t partial; /* 1: only rank, host ("": unknown), status, phase and text are known */
 	int32_t status, phase; /* where the rank failed, if it did */
 	char text[ERR_TEXT_BYTES];
 } rank_result;

@@ -8,6 +8,7 @@
 #include "job_result.h"
 #include "work_plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,11 +17,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Fill in the resources that the process has used, and its processors. */
+static void fill_machine(rank_result *r, const usage_moment *begun)
+{
+	r->used = usage_since(begun, "");
+	sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
+		     sizeof r->processors);
+	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
+}
+
 static void fill_result(job *j)
 {
 	struct rusage u;
 	rank_result *r = &j->mine;
-	const settings *o = j->env.o;
 	r->rank = j->env.c->rank;
 	memcpy(r->host, j->env.c->host, sizeof r->host);
 	r->host_id = j->env.c->host_id;
@@ -29,12 +38,6 @@ static void fill_result(job *j)
 	r->threads = (int32_t)j->cpus.threads;
 	r->cpus = fmin(j->cpus.processors, r->threads);
 	r->used.joules = -1; /* not read */
-	if (settings_reports(o)) {
-		r->used = usage_since(&j->begun, "");
-		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
-			     sizeof r->processors);
-		sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
-	}
 	if (getrusage(RUSAGE_THREAD, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
 	r->out = j->part.seen.records;
@@ -156,6 +159,8 @@ static void report_own(job *j, status rc, job_result *res)
 	if (rc != ST_OK && j->env.e.code == ST_OK)
 		err_set(&j->env.e, rc, "no memory for the reasons of other ranks");
 	fill_result(j);
+	if (settings_reports(j->env.o))
+		fill_machine(&j->mine, &j->begun);
 	*res = result_of(j, rc);
 	res->own = j->mine;
 	res->rank = rc != ST_OK ? &res->own : NULL;
@@ -169,6 +174,8 @@ void job_result_collect(job *j, status rc, job_result *res)
 	const int size = c->size, rank = c->rank;
 	rank_result *all = NULL;
 	fill_result(j);
+	if (settings_reports(j->env.o))
+		fill_machine(&j->mine, &j->begun);
 	if (rank == 0)
 		all = calloc((size_t)size, sizeof *all);
 	status got = comm_agree(c, rank || all ? ST_OK : ST_RESOURCE);
@@ -225,4 +232,89 @@ status job_result_own(job *j, status rc, job_result *res)
 	job_result_free(res);
 	report_own(j, rc, res);
 	return rc;
+}
+
+/* ----------------------------------------------------------------- without the other ranks */
+
+static struct {
+	pthread_mutex_t lock; /* guards the other members */
+	job_result res;       /* with `own` */
+	usage_moment begun;
+	double begun_s;
+	comm *c; /* NULL: the job has not begun, or has ended */
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void job_result_keep(job *j)
+{
+	if (j && (j->env.c->rank != 0 || !(j->env.o->report || j->env.o->html)))
+		return;
+	if (j)
+		fill_result(j);
+	pthread_mutex_lock(&kept.lock);
+	kept.c = j ? j->env.c : NULL;
+	if (j) {
+		kept.res = result_of(j, ST_OK);
+		kept.res.records = j->shares.records;
+		kept.res.rates_measured = j->shares.measured;
+		kept.res.all_read_s = j->all_read_s;
+		kept.res.own = j->mine;
+		kept.begun = j->begun;
+		kept.begun_s = j->begun_s;
+	}
+	pthread_mutex_unlock(&kept.lock);
+}
+
+void job_result_kept(job_result *res)
+{
+	pthread_mutex_lock(&kept.lock);
+	*res = kept.res;
+	res->size = kept.c != NULL;
+	res->rank = kept.c ? &res->own : NULL;
+	if (kept.c) {
+		res->total_s = now_s() - kept.begun_s;
+		res->own.phase = atomic_load(&kept.c->phase);
+		res->own.activity = progress_activity(&kept.c->progress);
+		res->own.stages = progress_times(&kept.c->progress);
+		fill_machine(&res->own, &kept.begun);
+	}
+	pthread_mutex_unlock(&kept.lock);
+}
+
+typedef struct widening {
+	rank_result *all;
+	int size;
+	double timeout_s;
+	bool stuck;
+} widening;
+
+static void widen_rank(void *widening_, int rank, const rank_seen *seen)
+{
+	widening *w = widening_;
+	rank_result *k = &w->all[rank];
+	const double most = 0.8; /* its last heartbeat came some time before its alarm */
+	if (rank >= w->size || !k->partial)
+		return;
+	memcpy(k->host, seen->host, sizeof k->host);
+	k->phase = seen->phase;
+	if (w->timeout_s > 0 && !seen->waiting && seen->idle_s > most * w->timeout_s) {
+		w->stuck = true;
+		k->status = ST_PEER;
+		snprintf(k->text, sizeof k->text,
+			 "no progress for %.1f s, after %" PRIu64 " pieces of work", seen->idle_s,
+			 seen->ticks);
+	}
+}
+
+bool job_result_widen(job_result *res, int (*look)(monitor_take *take, void *to), double timeout_s)
+{
+	widening w = { .size = res->job_ranks, .timeout_s = timeout_s };
+	if (res->rank != &res->own || !(w.all = calloc((size_t)w.size, sizeof *w.all)))
+		return false;
+	w.all[0] = res->own;
+	for (int i = 1; i < w.size; i++)
+		w.all[i] = (rank_result){ .rank = i, .partial = 1, .used.joules = -1 };
+	(void)look(widen_rank, &w);
+	res->rank = w.all;
+	res->size = w.size;
+	return w.stuck;
 }

@@ -319,6 +319,7 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 			     "after %.6f simulated seconds all ranks wait, and nothing can happen "
 			     "any more: a host has stopped or cannot be reached",
 			     engine_now_s());
+		return rc; /* the report looks at the ranks */
 	}
 	for (int i = 0; i < net.p->ranks && rc == ST_OK; i++)
 		rc = net.rank[i].rc;

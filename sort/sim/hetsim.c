@@ -372,6 +372,14 @@ WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 	return rc;
 }
 
+WRAPPED(void, job_result_kept, job_result *res)
+{
+	__real_job_result_kept(res);
+	if (!actor_self())
+		res->total_s = engine_now_s();
+	scale_result(res);
+}
+
 /* Add the files of hetsim to the files of the job, so that hetsort does not overwrite them. */
 WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
 {

@@ -5,6 +5,8 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
+# shellcheck source=sort/comm/tests/lost.sh
+. "$ROOT/sort/comm/tests/lost.sh"
 hetsort=$BIN/failpoints/hetsort
 if mpich; then killed=9; else killed=137; fi # the launcher's exit code
 "$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
@@ -14,12 +16,16 @@ on() { HETSORT_FAIL=$1 run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 "$hetsor
 for rank in 0 2; do
   case $rank${HETSORT_LONG:-} in 0) phases="read commit" ;; 2) phases=merge ;; *) phases="read merge commit" ;; esac
   for phase in $phases; do
-    on "delay@$phase:$rank=1.5,stop@$phase:$rank" --timeout 3 # long enough for a heartbeat with the phase
+    rm -f r.json
+    on "delay@$phase:$rank=1.5,stop@$phase:$rank" --timeout 3 --report r.json # long enough for a heartbeat with the phase
     is "stop@$phase:$rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
     ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), ${doing[$phase]}: no sign of life for" <<<"$err"
     # two ranks report it at the same time; their lines must not be mixed
     whole="hetsort: rank $rank \($(hostname)\), ${doing[$phase]}: no sign of life for [0-9.]+ s, after [0-9]+ pieces? of work"
     is "stop@$phase:$rank: whole lines" "$(grep 'hetsort: rank' <<<"$err" | grep -vxE "$whole")" ""
+    if [ $rank != 0 ]; then
+      is "stop@$phase:$rank: in the report" "$(lost r.json)" "peer 5, 3 ranks, $rank ($(hostname)) $phase"
+    fi
     rm -f .hetsort-*
   done
 done
@@ -48,9 +54,11 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers r
   is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" $killed/same
 fi
 rm -f out
-on delay@merge:1=60 --timeout 2
+on delay@merge:1=60 --timeout 2 --report r.json --html p.html
 is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
 ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merging: no progress for" <<<"$err"
+is "a rank that sleeps: in the report" "$(lost r.json)" "peer 5, 3 ranks, 1 ($(hostname)) merge"
+ok "a rank that sleeps: in the page" grep -q '"message":"no progress for' p.html
 rm -f .hetsort-*
 for threads in 0 1 2; do
   on "" --timeout 30 -f --exchange-threads $threads
@@ -60,6 +68,7 @@ rm out
 on thread:1@rank1 --timeout 9
 is "no thread for heartbeats: exit code, output" "$rc/$(ls out 2>/dev/null)" 4/
 ok "no thread for heartbeats: message" grep -q "^hetsort: rank 1 ($(hostname)), starting: cannot start the thread that watches ranks" <<<"$err"
-on kill@merge:1 --timeout 30
+on kill@merge:1 --timeout 30 --report r.json
 is "a rank that is killed" "$rc/$(ls out 2>/dev/null)" $killed/
+ok "a rank that is killed: the report has the ranks" grep -q '3 ranks, ' <<<"$(lost r.json)"
 done_testing

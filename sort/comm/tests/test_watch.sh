@@ -5,13 +5,19 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
+# shellcheck source=sort/comm/tests/lost.sh
+. "$ROOT/sort/comm/tests/lost.sh"
 hetsort=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
 
 for where in read:1 merge:0 write:1 commit:2; do
-  HETSORT_FAIL=delay@$where=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -o out in
+  rm -f r.json p.html
+  HETSORT_FAIL=delay@$where=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 --report r.json --html p.html -o out in
   is "a rank that sleeps, $where: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
   case ${where%:*} in read) doing=reading ;; commit) doing=finishing ;; *) doing=merging ;; esac
+  case $doing in merging) at=merge ;; *) at=${where%:*} ;; esac
+  is "a rank that sleeps, $where: the report names it" "$(lost r.json)" "peer 5, 3 ranks, ${where#*:} ($(hostname)) $at"
+  ok "a rank that sleeps, $where: there is a page" grep -q '"message":"no progress for' p.html
   ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank ${where#*:} ($(hostname)), $doing: no progress for" <<<"$err"
 done
 for where in start end; do

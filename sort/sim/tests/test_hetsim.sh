@@ -250,7 +250,7 @@ took() { # took MEMBER - its seconds for each rank of the report
     on == "stages" && $1 == "\"taken_s\":" { s["stages", r] += $2 }
     END { for (i = 0; i <= r; i++) printf "%.6f%s", s[substr(name, 2, length(name) - 3), i], i < r ? " " : "" }' r.json
 }
-no_more() { # no_more LIST LIST - is no number of the first list greater than its number in the second one?
+no_more() { # no_more LIST LIST - is each number of the first list at most its number in the second one?
   awk -v a="$1" -v b="$2" 'BEGIN { n = split(a, x); bad = n < 2 || n != split(b, y); for (i in x) bad += x[i] > y[i] + 2e-6; exit bad }'
 }
 for strategy in merge distribute; do
@@ -338,9 +338,16 @@ fi
 # ------------------------------------------------------------------------------ faults
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5
 is "a host that stops ends the job like a lost rank" "$rc" 5
+lost() { sed -n '/^  "total_s"/p; /"error"/,/}/p; /^      "rank":/p' r.json | grep -c -E "$1"; }
+rm -f r.json; sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5 --report=r.json --html=p.html
+is "a host that stops is in the report, after the simulated time" \
+  "$(lost '"message": "no sign of life for') $(lost '"rank": ') $(lost 'total_s": [78][.]')" "1 4 1"
+ok "and in the page" grep -q '"message":"no sign of life' p.html
 ok "a host that stops is named as a rank" grep -q '^hetsort: rank 2 (h2), .*: no sign of life for ' <<<"$err"
 ok "a host that stops: no files remain" nothing_left
 is "the report contains the status" "$(grep -c 'status 5,' report)" 1
+rm -f r.json; sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --report=r.json
+is "without --timeout the report says so" "$(lost '"message": "after .* all ranks wait') $(lost '"rank": ')" "1 4"
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop'
 is "without --timeout all ranks wait, and hetsim ends the job" "$rc" 5
 ok "without --timeout: the message" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
