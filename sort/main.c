@@ -108,17 +108,16 @@ static status print_result(const invocation *v, job_result *res, traces *all)
 }
 
 /* Write report, page and trace of a job that ends now, on rank 0, without any message to another
- * rank. text: the failure of a rank, or NULL: of the rank in s, or without s of rank 0. */
-static void write_ending(status rc, const stall *s, const char *text, bool by_launcher)
+ * rank. text: why rank `failed` has failed, at this phase, if it is not below 0; NULL: no rank is
+ * known to have failed. */
+static void write_ending(status rc, int failed, int at, const char *text,
+			 int (*look)(monitor_take *take, void *to), bool by_launcher)
 {
-	const bool locked = s && s->kind <= STALL_ALL;
-	const int failed = s && s->kind != STALL_OVERDUE ? s->rank : 0;
 	job_result res;
 	traces all = { .row = NULL };
 	job_result_kept(&res);
 	res.status = rc;
-	if (job_result_widen(&res, locked ? monitor_look_locked : monitor_look,
-			     by_launcher ? the_sort->o.timeout_s : 0))
+	if (job_result_widen(&res, look, by_launcher ? the_sort->o.timeout_s : 0))
 		res.status = ST_PEER;
 	else if (by_launcher)
 		snprintf(res.note, sizeof res.note,
@@ -126,7 +125,7 @@ static void write_ending(status rc, const stall *s, const char *text, bool by_la
 	if (text && failed < res.size) {
 		rank_result *k = &res.rank[failed];
 		k->status = rc;
-		k->phase = s && s->kind != STALL_OVERDUE ? s->phase : k->phase;
+		k->phase = at < 0 ? k->phase : at;
 		snprintf(k->text, sizeof k->text, "%s", text);
 	}
 	(void)write_side_files(the_sort, &res, &all);
@@ -230,7 +229,9 @@ static void end_stalled(comm *c, const stall *s)
 	}
 	unfinished_give_up();
 	if (the_sort && (c ? c->process_first == 0 : launch_speaks()))
-		write_ending(ST_PEER, s, text, false);
+		write_ending(ST_PEER, s->kind == STALL_OVERDUE ? 0 : s->rank,
+			     s->kind == STALL_OVERDUE ? -1 : s->phase, text,
+			     s->kind <= STALL_ALL ? monitor_look_locked : monitor_look, false);
 	if (s->kind == STALL_OVERDUE)
 		exit_job(ST_PEER);
 	comm_abort(c, ST_PEER);
@@ -292,8 +293,14 @@ static status check_start(comm *c, invocation *v)
 /* End the job without the other ranks. */
 static void end_alone(comm *c, status rc)
 {
+	char why[COMM_FAILURE_BYTES];
+	rc = rc == ST_OK ? ST_PEER : rc;
+	signals_alarm(exit_stalled, STALL_END_MS);
 	unfinished_give_up();
-	comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
+	if (the_sort && c->process_first == 0) /* this may be another rank of rank 0's process */
+		write_ending(rc, c->rank, atomic_load(&c->phase), comm_failure(c, why),
+			     monitor_look, false);
+	comm_abort(c, (int)rc);
 }
 
 /* If the other ranks cannot be reached any more, print why and end the job. */
@@ -493,7 +500,7 @@ static void interrupted(int sig, bool by_launcher, void *invocation_)
 		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
 	}
 	if (launch_speaks())
-		write_ending((status)(ST_SIGNAL + sig), NULL, NULL,
+		write_ending((status)(ST_SIGNAL + sig), 0, -1, NULL, monitor_look,
 			     by_launcher && comm_mpi_launched());
 	if (comm_mpi_launched()) /* when one process ends, launchers kill the others */
 		(void)sleep(1);  /* until the deadline */
@@ -541,7 +548,7 @@ static status sort_files(invocation *v, err *e)
 	if (rc == ST_OK)
 		rc = start_ranks(v, e);
 	if (e->code != ST_OK) /* and if the job had begun: all simulated ranks wait for ever */
-		write_ending(rc, NULL, e->text, false);
+		write_ending(rc, 0, -1, e->text, monitor_look, false);
 	return rc;
 }
 

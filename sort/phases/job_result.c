@@ -112,7 +112,11 @@ static job_result result_of(const job *j, status rc)
 			     .job_ranks = c->size,
 			     .processes = c->processes,
 			     .comm_kind = c->kind,
-			     .late_refused = j->files.late_refused };
+			     .late_refused = j->files.late_refused,
+			     .records = j->shares.records,
+			     .rates_measured = j->shares.measured,
+			     .all_read_s = j->all_read_s,
+			     .total_s = now_s() - j->begun_s };
 }
 
 /* Plan the other ranks, on rank 0, which acts as each rank in turn and makes its budget.
@@ -212,11 +216,8 @@ void job_result_collect(job *j, status rc, job_result *res)
 			 "a rank reported a failure but gave no reason");
 	}
 	*res = result_of(j, rc);
-	res->records = j->shares.records;
-	res->rates_measured = j->shares.measured;
 	res->out = j->verified.out;
 	res->total_s = total_s;
-	res->all_read_s = j->all_read_s;
 	res->sum = j->verified.sum;
 	res->sum_out = j->verified.sum_out;
 	res->rank = all;
@@ -254,9 +255,6 @@ void job_result_keep(job *j)
 	kept.c = j ? j->env.c : NULL;
 	if (j) {
 		kept.res = result_of(j, ST_OK);
-		kept.res.records = j->shares.records;
-		kept.res.rates_measured = j->shares.measured;
-		kept.res.all_read_s = j->all_read_s;
 		kept.res.own = j->mine;
 		kept.begun = j->begun;
 		kept.begun_s = j->begun_s;

@@ -20,6 +20,9 @@ for where in read:1 merge:0 write:1 commit:2; do
   ok "a rank that sleeps, $where: there is a page" grep -q '"message":"no progress for' p.html
   ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank ${where#*:} ($(hostname)), $doing: no progress for" <<<"$err"
 done
+rm -f r.json
+HETSORT_FAIL=comm:60@rank1 run timeout -s KILL 50 "$hetsort" --ranks 3 --report r.json -o out in
+is "a rank that cannot reach the others is in the report" "$rc $(lost r.json | sed 's/ [a-z]*$//')" "5 peer 5, 3 ranks, 1 ($(hostname))"
 for where in start end; do
   HETSORT_FAIL=delay@$where:1=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -f -o out in
   is "a rank that sleeps, $where: exit code" "$rc" 5
