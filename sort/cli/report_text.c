@@ -116,7 +116,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 	if (r->size && shares[first->shares_by])
 		fprintf(f, "shares %s\n", shares[first->shares_by]);
 	if (r->size && first->both_s[1] > 1.005 * first->both_s[0])
-		fprintf(f, "by the plan, equal shares would take %.3g times as long\n",
+		fprintf(f, "predicted: equal shares would take %.3g times as long\n",
 			first->both_s[1] / first->both_s[0]);
 	print_each(r, "links", r->size ? by[first->links_by] : "",
 		   offsetof(rank_result, rate.link_s), f);
@@ -173,10 +173,10 @@ static void print_lanes(const job_result *r, FILE *f)
 	}
 }
 
-/* Print which resource bounds each rank by the plan; ranks with the same one together. */
+/* Print which resource is predicted to bound each rank; ranks with the same one together. */
 static void print_bounds(const job_result *r, FILE *f)
 {
-	const char *sep = "by the plan, bound by ";
+	const char *sep = "predicted: bound by ";
 	for (int i = 0, n; i < r->size; i += n) {
 		const rank_result *k = &r->rank[i];
 		for (n = 1; i + n < r->size && strcmp(k->bound_by, k[n].bound_by) == 0;)
@@ -261,7 +261,7 @@ static void print_adapt(const job_result *r, bool always, FILE *f)
 		most = fmax(most, k->speed_seen);
 		if (r->size > REPORT_ROWS)
 			continue;
-		fprintf(f, "rank %d: speed %.3g while reading, planned %.3g; writes %" PRIu64,
+		fprintf(f, "rank %d: speed %.3g while reading, assumed %.3g; writes %" PRIu64,
 			k->rank, k->speed_seen, k->speed, k->planned_out);
 		if (k->planned_out != k->planned_out_before)
 			fprintf(f, ", planned %" PRIu64, k->planned_out_before);

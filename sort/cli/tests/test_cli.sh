@@ -715,7 +715,8 @@ table_fits() { # table_fits RANKS OPTION...
   run "$hetsort" -v --ranks "$ranks" "$@" -o out in
   is "-v, $ranks ranks: exit code" "$rc" 0
   is "-v, $ranks ranks: tables in 80 columns" "$( (lines "took s"; lines busy) | awk 'length > 80')" ""
-  ok "-v, $ranks ranks: predicted next to taken" grep -q "plan MB used MB plan s took s$" <<<"$err"
+  ok "-v, $ranks ranks: predicted next to taken" grep -q "need MB used MB need s took s$" <<<"$err"
+  is "-v, $ranks ranks: the plan is that of the shares" "$(grep -w plan <<<"$err")" "$(grep -E '^[0-9]+ ranks \(threads\), plan nlogn, strategy merge$' <<<"$err")"
 }
 table_fits 3 --speeds 1,2,3.25
 is "-v, 3 ranks: a row each" "$(lines "took s" | wc -l)/$(lines busy | wc -l)" 4/4
@@ -747,7 +748,7 @@ ok "-v: nothing of adapting unasked" test "$(grep -c adapt <<<"$err")" = 0
 rm -f out
 run "$hetsort" -v --adapt --ranks 3 --report report.json -o out in
 ok "--adapt: printed" grep -q '^adapt: output shares [a-z: ]*$' <<<"$err"
-is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, planned 1; writes [0-9]*' <<<"$err")" 3
+is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, assumed 1; writes [0-9]*' <<<"$err")" 3
 run "$hetsort" -f -v --adapt --resume --workdir "$TEST_TMP/kept" --ranks 20 -o many in
 is "-v, 20 ranks: what --adapt and --resume did, of all in a line each" \
   "$(grep -cE '^speeds [0-9.e+-]+ to [0-9.e+-]+ while reading; [0-9]+ ranks? writes? more than planned, [0-9]+ less$' <<<"$err")/$(
