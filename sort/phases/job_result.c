@@ -247,7 +247,8 @@ static struct {
 
 void job_result_keep(job *j)
 {
-	if (j && (j->env.c->rank != 0 || !(j->env.o->report || j->env.o->html)))
+	const settings *o = j ? j->env.o : NULL;
+	if (o && (j->env.c->rank != 0 || !(o->report || o->html || o->trace)))
 		return;
 	if (j)
 		fill_result(j);
