@@ -248,11 +248,12 @@ typedef struct search {
 	size_t n;   /* groups */
 	group *g;
 	uint64_t records;
-	uint64_t *in, *out;         /* the best shares */
-	uint64_t *new_in, *new_out; /* shares that may be better */
-	uint64_t *most;             /* the largest share to read */
-	double sending_s, total_s;  /* the best time to send, and the time of both passes with it */
-	status rc;                  /* after a failure, nothing more is planned */
+	uint64_t *in, *out;           /* the best shares */
+	uint64_t *new_in, *new_out;   /* shares that may be better */
+	uint64_t *most;               /* the largest share to read */
+	uint64_t *same_in, *same_out; /* the best shares that are about the same */
+	double sending_s, total_s; /* the best time to send, and the time of both passes with it */
+	status rc;                 /* after a failure, nothing more is planned */
 	err *e;
 } search;
 
@@ -375,16 +376,35 @@ static void make_equal(search *s)
 	memcpy(s->new_in, s->b->in_fixed ? s->in : s->new_out, s->n * sizeof *s->in);
 }
 
-/* Find the best shares. Begin with the same shares to read and to write. Then change both in
- * rounds, since what a rank sends depends on both. Also try equal shares. */
+/* Return whether the groups differ only in the speeds of their processors. */
+static bool only_speeds_differ(const search *s)
+{
+	const rates *first = &s->g[0].like.rate;
+	bool same = true;
+	for (size_t i = 1; i < s->n; i++) {
+		const rates *r = &s->g[i].like.rate;
+		same = same && r->link_s == first->link_s && r->disk_s == first->disk_s &&
+		       r->input_s == first->input_s && r->cpus == first->cpus;
+	}
+	return same;
+}
+
+/* Find the best shares. Begin with shares by speed, or the same ones to read and to write. Then
+ * change both in rounds, since what a rank sends depends on both. If only speeds differ, the first
+ * ones are kept unless others save much: if ranks write other parts than they read, they wait
+ * longer for each other's blocks than the model knows. Also try equal shares. */
 static void find_best(search *s)
 {
 	const size_t bytes = s->n * sizeof *s->in;
+	double same_s = 0;
 	if (!s->b->in_fixed) {
 		s->rc = shares_by_costs(s->records, group_both_s, s->g, sizeof *s->g, s->n, NULL,
 					s->new_in, s->e);
 		memcpy(s->new_out, s->new_in, bytes);
 		keep_better(s);
+		same_s = only_speeds_differ(s) ? both_s(s, s->in, s->out) : 0;
+		memcpy(s->same_in, s->in, bytes);
+		memcpy(s->same_out, s->out, bytes);
 	}
 	memcpy(s->new_in, s->in, bytes);
 	memcpy(s->new_out, s->out, bytes);
@@ -400,6 +420,10 @@ static void find_best(search *s)
 			keep_better(s);
 		if (both_s(s, s->in, s->out) > (1 - EXACT) * old_s)
 			break;
+	}
+	if (same_s > 0 && both_s(s, s->in, s->out) > (1 - DOUBTFUL) * same_s) {
+		memcpy(s->in, s->same_in, bytes);
+		memcpy(s->out, s->same_out, bytes);
 	}
 	make_equal(s);
 	keep_better(s);
@@ -455,7 +479,7 @@ static void divide_groups(const search *s, const uint64_t *all, uint64_t *share)
 
 status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 {
-	enum { ARRAYS = 5 };
+	enum { ARRAYS = 7 };
 	uint64_t *all = calloc(b->p, ARRAYS * sizeof *all);
 	search s = { .b = b,
 		     .at = calloc(b->p, sizeof *s.at),
@@ -469,6 +493,8 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		s.new_in = s.out + b->p;
 		s.new_out = s.new_in + b->p;
 		s.most = s.new_out + b->p;
+		s.same_in = s.most + b->p;
+		s.same_out = s.same_in + b->p;
 		make_groups(&s, in, out);
 	}
 	const bool ok = s.rc == ST_OK && s.n > 1;

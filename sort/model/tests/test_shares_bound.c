@@ -245,6 +245,31 @@ static void many_ranks(void **state)
 	free(out);
 }
 
+/* If only speeds differ, ranks write about as much as they read, although a disk that bounds
+ * reading lets slow ranks read more in the same time. */
+static void only_speeds_differ(void **state)
+{
+	enum { FEW = 4 };
+	const uint64_t in[FEW] = { 16 * MB, 16 * MB, 8 * MB, 8 * MB };
+	uint64_t new_in[FEW], new_out[FEW];
+	rates rate[FEW];
+	err e = { ST_OK, "" };
+	(void)state;
+	for (size_t i = 0; i < FEW; i++) {
+		rate[i] = job_time_nominal(i < 2 ? 1 : 0.5, 1);
+		rate[i].link_s = job_time_byte_s(1250);
+		rate[i].disk_s = rate[i].input_s = job_time_byte_s(1000);
+		new_in[i] = new_out[i] = in[i];
+	}
+	const bound_ranks b = {
+		.o = &by_strategy[0], .p = FEW, .records = 48 * MB, .rate = rate, .far = 1
+	};
+	assert_int_equal(shares_bound(&b, new_in, new_out, &e), ST_OK);
+	for (size_t i = 0; i < FEW; i++)
+		assert_true(fabs((double)new_in[i] / (double)new_out[i] - 1) < 0.05);
+	assert_true(shares_bound_s(&b, new_in, new_out) <= shares_bound_s(&b, in, in));
+}
+
 /* Random ranks cover cases that the tables do not have. */
 static void random_ranks(void **state)
 {
@@ -272,6 +297,7 @@ int main(void)
 		cmocka_unit_test(faster_links_are_never_later),
 		cmocka_unit_test(only_links_bind),
 		cmocka_unit_test(many_ranks),
+		cmocka_unit_test(only_speeds_differ),
 		cmocka_unit_test(random_ranks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
