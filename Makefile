@@ -223,7 +223,7 @@ $(OBJ)/sort/main.o: NEEDED += -DHETSORT_COMMIT='"$(shell cat $(OBJ)/commit 2>/de
 
 # Pages for browsers: a template, its style and its scripts as strings of C.
 PAGES     = $(addprefix $(OBJ)/,sort/report/report_page partition/hetplan/display/plan_page)
-$(OBJ)/sort/report/report_page.c: sort/report/report.js
+$(OBJ)/sort/report/report_page.c: $(addprefix sort/report/,compare.js report.js)
 $(OBJ)/partition/hetplan/display/plan_page.c: partition/hetplan/display/plan.js
 $(PAGES:=.c): $(addprefix scripts/page/,embed.awk page.html page.css page.js)
 	@mkdir -p $(@D); awk -v name=$(basename $(@F)) -v style=scripts/page/page.css -v script='scripts/page/page.js $(filter-out scripts/%,$^)' \

@@ -2,20 +2,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For tests of pages that have `browse FILE WIDTH`, after which what the browser complains of is in `console`.
 
-# The complaints of a page about itself: words of a picture outside of it or on each other, a page that is wider than its
-# window. The last line says how many words there were.
+# The complaints of a page about itself: words of a picture outside of it, on each other or on bars and lines (except the
+# lines of the axis), words of a bar that is too short for them, a row with a single tile, NaN and the like, and a page that is
+# wider than its window. The last line says how many words there were.
 cat >fit.html <<'EOF'
 <script>
 for (const picture of document.querySelectorAll('.picture svg')) {
   const view = picture.viewBox.baseVal, seen = [];
+  const marks = [...picture.querySelectorAll('rect:not(.ground), line:not(.axis)')].map((mark) => mark.getBoundingClientRect());
   for (const words of picture.querySelectorAll('text')) {
     const b = words.getBBox(), name = `${picture.getAttribute('aria-label')}: ${words.firstChild.data}`;
     if (b.x < -0.5 || b.y < -0.5 || b.x + b.width > view.width + 0.5 || b.y + b.height > view.height + 0.5) console.error(`outside: ${name}`);
     for (const [c, other] of seen)
       if (b.x < c.x + c.width && c.x < b.x + b.width && b.y < c.y + c.height - 2 && c.y < b.y + b.height - 2) console.error(`${name} is on ${other}`);
     seen.push([b, words.firstChild.data]);
+    const c = words.getBoundingClientRect(), inBar = words.matches('.on-dark, .on-light');
+    if (!inBar && marks.some((m) => c.left < m.right && m.left < c.right && c.top + 3 < m.bottom && m.top < c.bottom - 3)) console.error(`${name} is on a mark`);
+    if (inBar && !marks.some((m) => m.left <= c.left && c.right <= m.right && m.top <= c.top + 3 && c.bottom - 3 <= m.bottom)) console.error(`${name} is wider than its bar`);
   }
 }
+for (const tiles of document.querySelectorAll('.figures')) {
+  const tops = [...tiles.children].map((tile) => tile.offsetTop);
+  if (tops.length > 1 && tops.some((top) => tops.filter((other) => other === top).length === 1)) console.error('a row has a single tile');
+}
+for (const word of ['NaN', 'undefined', 'Infinity', '[object', 'null'])
+  if (document.getElementById('page').outerHTML.includes(word)) console.error(`the page says ${word}`);
 if (document.documentElement.scrollWidth > innerWidth) console.error(`${document.documentElement.scrollWidth} wide`);
 console.error(`looked at ${document.querySelectorAll('.picture text').length} at ${innerWidth}`);
 </script>

@@ -72,7 +72,7 @@ function table(columns, rows, isCritical = () => false) {
 // What is wider than the page is scrolled, by keys as well.
 const scroll = (label, ...children) => html('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, ...children);
 const folded = (label, ...children) => html('details', {}, html('summary', {}, label), ...children);
-const asTable = (label, content) => folded('As a table', scroll(label, content));
+const asTable = (label, content, name = '') => folded(`As a table${name && `: ${name}`}`, scroll(label, content));
 
 // ------------------------------------------------------------------------------------------------------------ pictures
 
@@ -92,13 +92,25 @@ function picture(draw) {
   pictures.push({ box, draw, width: 0 });
   return box;
 }
-function drawPictures() {
+function drawPictures(all = false) {
   for (const p of pictures) {
     const width = Math.max(280, Math.floor(p.box.clientWidth));
-    if (width === p.width) continue;
+    if (width === p.width && !all) continue;
     p.width = width;
     p.box.replaceChildren(p.draw(width));
   }
+}
+
+// Tiles of { name, value }. Rows differ by one tile at most, and none has only one.
+function figures(entries) {
+  const shown = entries.filter(([, value]) => value !== null && value !== MISSING), n = shown.length;
+  return picture((width) => {
+    const rows = Math.max(1, Math.min(Math.ceil(n / Math.floor(width / 155)), Math.floor(n / 2)));
+    const fewest = Math.floor(n / rows), longer = n % rows; // this number of rows has one more
+    const tile = ([name, value], i) => html('div', { style: `grid-column: span ${i < longer * (fewest + 1) ? fewest : fewest + 1}` },
+      html('dt', {}, name), html('dd', {}, value));
+    return html('dl', { class: 'figures', style: `grid-template-columns: repeat(${fewest * (fewest + 1)}, 1fr)` }, ...shown.map(tile));
+  });
 }
 
 // A class that begins with "mark" is a line in the picture, all others are areas.
@@ -139,22 +151,51 @@ function tickText(v, step, end, say) {
   return unit ? `${(v / unit[1]).toFixed(Math.max(0, -Math.floor(Math.log10(step / unit[1]) + 1e-9)))} ${unit[0]}` : say(v);
 }
 
-// rowPicture - a picture with a row for each of `rows` ({ label, critical }), which paint(row, y, height, x) draws; x(v)
-// is where v of 0..end is, and say(v) is v as text.
+// rowPicture - a picture with a row for each of `rows`, which paint(row, y, height, x) draws; x(v) is where v of 0..end is,
+// and say(v) is v as text. A row is { label, critical }, and may have `parts`, rows that it is opened into. A row with
+// `heading` has only its words.
 //   ends(row)  [v, words]: the words that follow the bar, which ends at v
 //   time       the axis is the time of the page, with a cursor that all such pictures share
 function rowPicture({ label, rows, end, say, paint, ends = () => null, time = false }) {
-  return picture((width) => drawRows(width, { label, rows, end, say, paint, ends, time }));
+  return picture((width) => {
+    const shown = rows.flatMap((row) => (opened.has(row.key) ? [row, ...row.parts] : [row]));
+    return drawRows(width, { label, rows: shown, end, say, paint: (row, ...at) => (row.heading ? [] : paint(row, ...at)),
+      ends: (row) => (row.heading ? null : ends(row)), time });
+  });
 }
 
-const TIME_ENDS = widthOf('waits 99 %', 'small'); // the same room in all pictures that share their axis
+const opened = new Set(); // the keys of such rows
+
+// Make the words of a row open and close it, by pointer and by keys, in all pictures.
+function opens(words, row) {
+  const toggle = (e) => {
+    if (!['click', 'Enter', ' '].includes(e.key || e.type)) return;
+    e.preventDefault();
+    if (!opened.delete(row.key)) opened.add(row.key);
+    const from = e.currentTarget.closest('.picture');
+    drawPictures(true);
+    [...from.querySelectorAll('[role=button]')].find((b) => b.dataset.key === row.key).focus();
+  };
+  for (const event of ['click', 'keydown']) words.addEventListener(event, toggle);
+  return fill(words, { role: 'button', tabindex: '0', 'aria-expanded': opened.has(row.key), 'data-key': row.key }, []);
+}
+
+const TIME_ENDS = widthOf('waits 100 %', 'small'); // the same room in all pictures that share their axis
+
+// The first place from `at` on where words of this width lie on none of the drawn parts.
+function clear(at, width, parts) {
+  const of = (part, name) => Number(part.getAttribute(name));
+  const spans = parts.filter((part) => part.tagName !== 'text')
+    .map((part) => (part.tagName === 'line' ? [of(part, 'x1') - 1, of(part, 'x1') + 1] : [of(part, 'x'), of(part, 'x') + of(part, 'width')]));
+  return spans.sort((a, b) => a[0] - b[0]).reduce((place, [from, to]) => (from < place + width + 2 && to > place - 2 ? to + 4 : place), at);
+}
 
 function drawRows(width, { label, rows, end, say, paint, ends, time }) {
   const small = rows.length > 24;
   const height = small ? 15 : 24;
-  const wordsOf = (row) => (row.critical ? '▶ ' : '') + row.label;
-  const clsOf = (row) => `${small ? 'small' : ''}${row.critical ? ' strong' : ''}`;
-  const left = Math.min(most([30, ...rows.map((r) => widthOf(wordsOf(r), clsOf(r)))]) + 10, width * 0.32);
+  const wordsOf = (row) => `${row.critical ? '▶ ' : ''}${row.parts ? (opened.has(row.key) ? '− ' : '+ ') : ''}${row.label}`;
+  const clsOf = (row) => `${small ? 'small' : ''}${row.critical || row.heading ? ' strong' : ''}${row.parts ? ' opens' : ''}`;
+  const left = Math.min(most([30, ...rows.filter((r) => !r.heading).map((r) => widthOf(wordsOf(r), clsOf(r)))]) + 10, width * 0.32);
   const right = 14 + (time ? TIME_ENDS : most(rows.map((row) => (ends(row) ? widthOf(ends(row)[1], 'small') : 0))));
   const bottom = rows.length * height;
   const x = (v) => left + (width - left - right) * (end > 0 ? v / end : 0);
@@ -168,11 +209,12 @@ function drawRows(width, { label, rows, end, say, paint, ends, time }) {
     }
   }
   rows.forEach((row, i) => {
-    const at = text(clsOf(row), left - 8, (i + 0.5) * height + 4, cut(wordsOf(row), left - 9, clsOf(row)), { 'text-anchor': 'end' });
-    out.append(titled(at, wordsOf(row)));
-    for (const part of paint(row, i * height + 2, height - 4, x)) if (part) out.append(part);
-    const value = ends(row);
-    if (value) out.append(text('small value', x(value[0]) + 5, (i + 0.5) * height + 4, value[1]));
+    const base = (i + 0.5) * height + 4, room = row.heading ? width : left - 9;
+    const words = text(clsOf(row), row.heading ? 0 : left - 8, base, cut(wordsOf(row), room, clsOf(row)), { 'text-anchor': row.heading ? 'start' : 'end' });
+    out.append(titled(row.parts ? opens(words, row) : words, wordsOf(row)));
+    const parts = paint(row, i * height + 2, height - 4, x).filter((part) => part), value = ends(row);
+    out.append(...parts);
+    if (value) out.append(text('small value', clear(x(value[0]) + 5, widthOf(value[1], 'small'), parts), base, value[1]));
   });
   if (time) follow(out, end, (px) => ((px - left) / (width - left - right)) * end, (v) => cursor(x(v), width, bottom, say(v)));
   return out;
@@ -218,12 +260,12 @@ function section(title, ...children) {
 function show() {
   drawPictures();
   drawPictures(); // now that there may be a bar to scroll with
-  addEventListener('resize', drawPictures);
+  addEventListener('resize', () => drawPictures());
   // On paper nothing can be opened.
-  let opened = [];
+  let closed = [];
   addEventListener('beforeprint', () => {
-    opened = [...document.querySelectorAll('details:not([open])')];
-    for (const d of opened) d.open = true;
+    closed = [...document.querySelectorAll('details:not([open])')];
+    for (const d of closed) d.open = true;
   });
-  addEventListener('afterprint', () => { for (const d of opened) d.open = false; });
+  addEventListener('afterprint', () => { for (const d of closed) d.open = false; });
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsort-report: make the HTML page of a JSON report, as hetsort --html does. */
+/* The program hetsort-report: make the HTML page of a JSON report, as hetsort --html does, or of
+ * two, which it compares. */
 #include "base/bad_option.h"
 #include "io/registry.h"
 #include "page.h"
@@ -38,9 +39,9 @@ int main(int argc, char **argv)
 	for (int opt; (opt = getopt_long(argc, argv, ":ho:", longs, NULL)) != -1;) {
 		if (opt == 'h')
 			return report_print(
-				"Usage: hetsort-report [-o PAGE] REPORT\n"
+				"Usage: hetsort-report [-o PAGE] REPORT [REPORT]\n"
 				"Make a page for a browser from a report that hetsort "
-				"--report wrote.\n\n"
+				"--report wrote.\nA page of two reports compares them.\n\n"
 				"  -o, --output=PAGE  write it there [standard output]\n"
 				"  -h, --help         print this\n"
 				"      --version      print the version\n"
@@ -55,25 +56,35 @@ int main(int argc, char **argv)
 		}
 		output = optarg;
 	}
-	if (optind + 1 != argc)
-		return report_usage_error(optind == argc ? "no report is given"
-							 : "more than one report");
-	const char *report = argv[optind];
-	json_t *doc = NULL;
+	char *const *report = argv + optind;
+	const int reports = argc - optind;
+	if (reports < 1 || reports > 2)
+		return report_usage_error(
+			reports < 1 ? "no report is given"
+				    : "more than two reports: a page has one, or compares two");
 	registry g = { .use = NULL };
-	registry_reads(&g, ROLE_SOURCE_REPORT, report, -1);
+	for (int i = 0; i < reports; i++)
+		registry_reads(&g, ROLE_SOURCE_REPORT, report[i], -1);
 	registry_writes(&g, ROLE_PAGE, output, -1);
 	status rc = registry_check_messages(&g, &e);
 	if (rc == ST_OK)
 		rc = registry_check(&g, &e);
 	registry_free(&g);
+	json_t *list = json_array();
+	for (int i = 0; i < reports && rc == ST_OK; i++) {
+		json_t *doc = NULL;
+		rc = json_read(AT_FDCWD, false, "report", report[i], &doc, &e);
+		if (rc == ST_OK)
+			rc = page_check(doc, report[i], &e);
+		list = json_and(list,
+				json_with(json_with(json_object(), "name", json_name(report[i])),
+					  "report", doc));
+	}
 	if (rc == ST_OK)
-		rc = json_read(AT_FDCWD, false, "report", report, &doc, &e);
-	if (rc == ST_OK)
-		rc = page_check(doc, report, &e);
-	if (rc == ST_OK)
-		rc = page_write(doc, output, false, &e);
-	json_decref(doc);
+		rc = page_write(reports == 1 ? json_object_get(json_array_get(list, 0), "report")
+					     : list,
+				output, false, &e);
+	json_decref(list);
 	if (rc != ST_OK)
 		fprintf(stderr, "hetsort-report: %s\n", e.text);
 	return rc;

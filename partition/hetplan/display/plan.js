@@ -23,7 +23,7 @@ function head() {
   identity('hetplan plan', textOf(answer.op), rows.length ? plural(rows.length, 'processor') : '');
   page.append(html('h1', {}, textOf(data.title)));
   const shown = Object.entries(answer).filter(([key, v]) => key !== 'status' && key !== 'op' && (isNumber(v) || typeof v === 'string' || typeof v === 'boolean'));
-  page.append(html('dl', { class: 'figures' }, ...shown.map(([key, v]) => html('div', {}, html('dt', {}, words(key)), html('dd', {}, number(v))))));
+  page.append(figures(shown.map(([key, v]) => [words(key), number(v)])));
 }
 
 // Show the lists of the answer that have a number for each processor as columns.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# hetsort-report: a report in, a page out; what is refused, and that nothing is left of a page that is not made.
+# hetsort-report: one report in, or two, and a page out; what is refused, and that nothing is left of a page that is not made.
 . "$ROOT/scripts/tap.sh"
 data_of() { sed -n '/ id="data">$/{n;p;}' "$1"; } # the line that a page has its report in
 
@@ -92,7 +92,15 @@ refused "records" "^hetsort-report: 'in' is not a valid report: line 1, column [
 refused "a missing file" "cannot open report 'nothing'" -o no.html nothing
 refused "a directory" "report '.' is not a regular file" -o no.html .
 refused "no report" "no report is given" -o no.html
-refused "two of them" "more than one report" -o no.html good.json bad.json
+refused "three of them" "more than two reports: a page has one, or compares two" -o no.html good.json bad.json good.json
+refused "two, of which one is not a report" "'other.json' is not a report of hetsort" -o no.html good.json other.json
+refused "two, of which one is missing" "cannot open report 'nothing'" -o no.html nothing good.json
+refused "the second report as the page" "page 'bad.json' is the same file as report 'bad.json'" -o bad.json good.json bad.json
+run "$BIN/hetsort-report" -o two.html good.json bad.json
+is "a page of two reports" "$rc$err" 0
+ok "it has both, with their names" grep -q '^\[{"name":"good.json","report":{"format":.*},{"name":"bad.json","report":{.*}\]$' <(data_of two.html)
+run "$BIN/hetsort-report" -o two.html good.json good.json
+is "a report and itself" "$rc$err" 0
 refused "an option that is nearly one" "unknown option '--ouput' (did you mean --output?)" --ouput no.html good.json
 refused "an option without its argument" "option '-o' takes an argument" -o
 refused "an option that it does not have" "hetsort-report: unknown option '--what'" --what -o no.html good.json
