@@ -340,6 +340,9 @@ figures:  ## lines, headers, functions used once, shared names, parameters, comp
 graph:  ## the directories and what they include of each other (ARGS=--svg: as a picture)
 	$(Q)scripts/include-graph $(ARGS)
 
+picture: all  ## docs/compare.png, a page of two simulated jobs (chromium)
+	$(Q)scripts/page/compare-picture docs/compare.png
+
 format:  ## let clang-format rewrite the sources
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 
