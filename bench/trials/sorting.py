@@ -57,7 +57,7 @@ def reports(base, exp, kept):
             with open(of[-1], "w", encoding="utf-8") as f:
                 f.write(ordered[(len(ordered) - 1) // 2].text)
         for path in of[1:]:
-            job.run([f"{job.BIN}/hetsort-report", "-o", f"{path.removesuffix('.json')}.html", path])
+            job.run([f"{job.BIN}/hetsort-report", "-o", f"{path.removesuffix('.json')}.html", of[0], path])
             yield f"{path.removesuffix('.json')}.html"
 
 

@@ -716,7 +716,7 @@ table_fits() { # table_fits RANKS OPTION...
   is "-v, $ranks ranks: exit code" "$rc" 0
   is "-v, $ranks ranks: tables in 80 columns" "$( (lines "took s"; lines busy) | awk 'length > 80')" ""
   ok "-v, $ranks ranks: predicted next to taken" grep -q "need MB used MB need s took s$" <<<"$err"
-  is "-v, $ranks ranks: the plan is that of the shares" "$(grep -w plan <<<"$err")" "$(grep -E '^[0-9]+ ranks \(threads\), plan nlogn, strategy merge$' <<<"$err")"
+  is "-v, $ranks ranks: only the shares are a plan" "$(grep -w plan <<<"$err")" "$(grep -E '^[0-9]+ ranks \(threads\), plan nlogn, strategy merge$' <<<"$err")"
 }
 table_fits 3 --speeds 1,2,3.25
 is "-v, 3 ranks: a row each" "$(lines "took s" | wc -l)/$(lines busy | wc -l)" 4/4
