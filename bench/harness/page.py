@@ -7,7 +7,7 @@ import os
 STYLE = """body { font: 16px/1.5 sans-serif; max-width: 64em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } svg { max-width: 100%; height: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums } th, td { padding: .2em .7em; text-align: right }
-th:first-child, td:first-child { text-align: left } tr + tr { border-top: 1px solid #ddd } .scroll { overflow-x: auto }
+th, td { white-space: nowrap } th:first-child, td:first-child { text-align: left } tr + tr { border-top: 1px solid #ddd } .scroll { overflow-x: auto }
 pre { background: #f4f4f4; padding: .8em; overflow-x: auto } .disturbed { background: #fde8d8 }"""
 
 
@@ -34,6 +34,10 @@ def drawing(path):
 
 def section(title, *parts):
     return f"<h2>{html.escape(title)}</h2>\n" + "\n".join(parts) if any(parts) else ""
+
+
+def text(words):
+    return f"<p>{html.escape(words)}</p>" if words else ""
 
 
 def pre(text):

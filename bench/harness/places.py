@@ -145,6 +145,7 @@ class Virtual(Place):
         argv = [f"{BIN}/hetsort", "--threads", "1", *self.argv(options, self.input.path, "out.%r")]
         report = os.path.join(self.hosts.directories[0], "report")
         job.remove(report)
+        machine.give_memory(self.input.bytes)
         start_s = self.before_s if changes else 0
         with Changes([(c, s + start_s) for c, s in changes], self._change):
             done, busy = self.hosts.mpirun(ranks, argv, EXCHANGE_THREADS if variant.second else ())

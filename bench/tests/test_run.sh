@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # bench/run on some thousand records: what it measures and records, and that no wrong output passes.
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=bench/tests/draw_help.sh
+. "$ROOT/bench/tests/draw_help.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 bench=$ROOT/bench/run
 mkdir -p programs/bench "a directory"
@@ -39,6 +41,11 @@ for c in memcpy 'cp + fsync' hetsort 'hetsort --ranks 2' 'hetsort --ranks 2 --st
 done
 is "cp is the measure of all" "$(grep '^cp' <<<"$out" | tr -s ' ' | cut -d' ' -f8)" 1.000
 is "no files remain" "$(ls "a directory")" ""
+if can_draw; then
+  STUB=good run "$bench" --warm --records 2000 --repeat 1 --dir "a directory" --only hetsort --group hetsort,peers --plot speed
+  is "a plot, of all commands but cp and memcpy" "$rc $(grep -c -E '>(hetsort|stub|memcpy|cp . fsync)<' speed.svg)" "0 1"
+  ok "it says what is better" grep -q 'seconds; lower is better' speed.svg
+fi
 python3 - out.jsonl <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]

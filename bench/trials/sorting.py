@@ -21,7 +21,7 @@ def run(t, exp, base):
                 for variant in case.variants:
                     if variant.rounds is None or number < variant.rounds:
                         one(t, p, case, variant, number, kept)
-    t.table(columns(exp), [row for case in exp.cases for row in sum_up(t, exp, case, kept)])
+    t.table(columns(exp), [row for case in exp.cases for row in sum_up(t, exp, case, kept)], LEGEND)
     for case in exp.cases:
         expect(t, exp, case)
     t.panels += panels(t, exp)
@@ -89,6 +89,11 @@ def ideal_of(t, case):
 def columns(exp):
     return ["", *SUMMARY, f"to {exp.cases[0].variants[0].name}", *(["published"] if exp.published else []), "ideal",
             "predicted/taken", "waiting", "finish spread"]
+
+
+LEGEND = ("to: the time relative to the first variant, in the same rounds. ideal: the same, if all hosts always worked. "
+          "predicted/taken: the time that hetsort predicted, as a part of the time taken. waiting: the part of the time in which "
+          "hosts waited for others. finish spread: how much earlier the first host had written its output than the last one.")
 
 
 def published(exp, case, variant):

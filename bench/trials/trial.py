@@ -14,7 +14,7 @@ class Trial:
         self.name, self.a, self.log = name, options, log
         self.samples, self.marked, self.count = {}, set(), 0
         self.expectations, self.panels = [], []
-        self.notes, self.rows, self.head = [], [], []
+        self.notes, self.rows, self.head, self.legend = [], [], [], ""
 
     def note(self, text):
         """Keep a sentence to print once."""
@@ -63,8 +63,8 @@ class Trial:
         self.log.line("expectation", experiment=self.name, text=text, value=value, low=low, high=high,
                       holds=holds)
 
-    def table(self, head, rows):
-        self.head, self.rows = head, rows
+    def table(self, head, rows, legend=""):
+        self.head, self.rows, self.legend = head, rows, legend
         journal.table(head, rows)
 
     def page(self, base, title, text, written):
@@ -75,7 +75,7 @@ class Trial:
         marked = [i for i, (k, row) in enumerate(rows) if (k, row[1] - 1) in self.marked]
         plots = [page.drawing(p) for p in written if p.endswith(".svg")]
         page.write(f"{base}.html", title, page.items(self.warnings() + self.notes), *plots,
-                   page.section("Figures", page.table(self.head, self.rows) if self.rows else ""),
+                   page.section("Figures", page.table(self.head, self.rows) if self.rows else "", page.text(self.legend)),
                    page.section("Expectations", page.items([f"{word}: {what}" for word, what in self.verdicts()])),
                    page.section("The experiment", page.pre(text) if text else "",
                                 page.items([" ".join(["bench/experiments", *sys.argv[1:]]), journal.machine_line(self.a.dir)])),

@@ -207,7 +207,8 @@ status registry_check_messages(const registry *g, err *e)
 	if (fstat(STDERR_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
 		return ST_OK;
 	while (u < end && (u->how == NOTHING || u->how == MADE || u->role == ROLE_STDOUT ||
-			   u->dev != st.st_dev || u->ino != st.st_ino))
+			   (u->role == ROLE_SIM_REPORT && u->how == OWN) || u->dev != st.st_dev ||
+			   u->ino != st.st_ino))
 		u++;
 	if (u == end)
 		return ST_OK;

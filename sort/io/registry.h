@@ -49,7 +49,8 @@ status registry_compare(file_use *use, size_t n, bool *late, err *e);
 bool registry_use_is_sound(const file_use *u, int rank);
 
 /* registry_check_messages - refuse a regular file that g names and that standard error is, too:
- * messages would be written among its data. Then let messages of this process go to its terminal,
+ * messages would be written among its data. The report that hetsim prints is a text for people, so
+ * messages may be in it. Then let messages of this process go to its terminal,
  * or nowhere if it has none, so that the refusal is not written to the file either. */
 status registry_check_messages(const registry *g, err *e);
 

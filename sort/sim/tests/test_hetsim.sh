@@ -22,6 +22,12 @@ nothing_left() { [ ! -e out.dat ] && [ -z "$(find . -name '.hetsort-*')" ]; }
 "$BIN/hetsort" -q --no-fsync -o wanted.dat in.dat
 scale=()
 
+echo "2 x" >platform
+"$BIN/hetsim" platform -q --no-fsync -f -o out.dat in.dat >log 2>&1
+is "the report and messages may be in one file" "$? $(head -n 1 log)" "0 hetsim report"
+run sh -c '"$1" -r log platform -q --no-fsync -f -o out.dat in.dat 2>log' sh "$BIN/hetsim"
+is "but not in a file that --report names" "$rc" 2
+
 # ---------------------------------------------------------------------------- real records
 for p in 1 4 16 40; do
   sim "$p x"
