@@ -18,6 +18,7 @@
   vary factor 1 1.5 2                           the experiment for each value of {factor}
   published equal 125.4                         seconds in a publication, for the comparison
   expect planned/equal 0.5 0.95                 the ratio of two variants is in this range
+  expect planned/equal 0.9 1.2 ideal            the ratio over the ideal ratio is in this range
 
 Only hosts and variants are necessary; # begins a comment. The first variant is the base of all ratios. Links without `net`
 are as fast as possible, and disks without `disk` take no time."""
@@ -206,9 +207,10 @@ class Experiment:
         self.published[words[0]] = number(words[1], 1e-9)
 
     def _expect(self, words):
-        if len(words) != 3 or words[0].count("/") != 1:
-            raise Bad("an expectation is 'expect VARIANT/VARIANT LEAST MOST'")
-        found = (*words[0].split("/"), number(words[1]), number(words[2]))
+        if len(words) not in (3, 4) or words[0].count("/") != 1 or words[3:] not in ([], ["ideal"]):
+            raise Bad("an expectation is 'expect VARIANT/VARIANT LEAST MOST', and 'ideal' after it if the limits are for"
+                      " the ratio over the ideal one")
+        found = (*words[0].split("/"), number(words[1]), number(words[2]), bool(words[3:]))
         if found not in self.expectations:
             self.expectations.append(found)
 

@@ -30,7 +30,8 @@ refused "'bad', line 3: 'times' is not one of hosts N, jobs N, rounds N, second 
 refused "'bad', line 3: a change is 'at TIME host NUMBER speed|disk|net VALUE' or 'at TIME host NUMBER stop'" "at noon host 1 stop"
 refused "'bad' has no host 2; hosts are 0 to 1" "at 1s host 2 stop"
 refused "'bad' has no variant 'planned', which 'published' or 'expect' names" "expect planned/equal 0 1"
-refused "'bad', line 3: an expectation is 'expect VARIANT/VARIANT LEAST MOST'" "expect equal 0 1"
+refused "'bad', line 3: an expectation is 'expect VARIANT/VARIANT LEAST MOST', and 'ideal' after it if the limits are for the ratio over the ideal one" \
+  "expect equal 0 1"
 refused "'bad', line 4: only one 'vary' is possible" "vary a 1 2" "vary b 1 2"
 refused "variant 'three' has more hosts than 'bad'" "three hosts 3: --plan equal"
 echo "2 x speed 1" >bad
@@ -47,8 +48,8 @@ run "$ROOT/bench/experiments" --format
 ok "the format is explained" grep -q '^  at 10% host 3 speed 1/4 ' <<<"$out"
 
 # Every line of the explanation is one that is accepted.
-"$ROOT/bench/experiments" --format | sed -n 's/^  \(.*[^ ]\)   .*/\1/p' | sed 's/^records 2M/records 2k/; s/0.5 0.95/0 9/; /^threads second/d' >every
-is "the lines of the explanation" "$(wc -l <every)" 16
+"$ROOT/bench/experiments" --format | sed -n 's/^  \(.*[^ ]\)   .*/\1/p' | sed 's/^records 2M/records 2k/; s/0.5 0.95/0 9/; s/0.9 1.2 ideal/0 9999 ideal/; /^threads second/d' >every
+is "the lines of the explanation" "$(wc -l <every)" 17
 experiments every
 is "are accepted" "$rc" 0
 [ "$rc" = 0 ] || echo "# $err"

@@ -53,7 +53,7 @@ def reports(base, exp, kept):
         of = []
         for v in case.variants:
             ordered = sorted(kept[key(case, v)], key=lambda s: s.seconds)
-            of.append(os.path.join(base, f"{'.'.join(key(case, v))}.json"))
+            of.append(os.path.join(base, ".".join(key(case, v)).replace("/", "_") + ".json"))
             with open(of[-1], "w", encoding="utf-8") as f:
                 f.write(ordered[(len(ordered) - 1) // 2].text)
         for path in of[1:]:
@@ -125,9 +125,12 @@ def sum_up(t, exp, case, kept):
 
 def expect(t, exp, case):
     names = {v.name: v for v in case.variants}
-    for above, below, least, most in exp.expectations:
-        ratio = t.ratio(key(case, names[above]), key(case, names[below]))
-        t.expect(f"{case.label + ': ' if case.label else ''}{above} over {below}", ratio[0], least, most)
+    for above, below, least, most, relative in exp.expectations:
+        if above not in names or below not in names:  # not run here
+            continue
+        ratio, ideal = t.ratio(key(case, names[above]), key(case, names[below]))[0], ideal_of(t, case) if relative else 1
+        t.expect(f"{case.label + ': ' if case.label else ''}{above} over {below}{', over the ideal' if relative else ''}",
+                 ratio / ideal if ideal else None, least, most)
 
 
 def numeric(text):
