@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Test points of bench/harness/stats.py and of the figures that rest on it, as TAP."""
 
-import argparse
 import itertools
 import os
 import random
@@ -10,8 +9,6 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["ROOT"], "bench"))
 from harness import job, journal, stats  # noqa: E402
-from trials import adapt  # noqa: E402
-from trials.trial import Trial  # noqa: E402
 
 points = []
 

@@ -41,8 +41,8 @@ if command -v lowdown >/dev/null; then
   ok "a link to a heading" grep -q -x 'docs/clusters.html#a-simulated-cluster' <(links html)
   ok "a manual links to a document" grep -q 'href="docs/clusters.html"' html/hetsort.7.html
   ok "a document links to a manual" grep -q 'href="../hetsim.1.html">hetsim(1)</a>' html/docs/clusters.html
-  sed -i 's/id="a-simulated-cluster"//' html/docs/clusters.html && rm html/docs/report.png
-  is "a lost heading and a lost picture are noticed" "$(dead html | tr '\n' ' ')" "docs/clusters.html#a-simulated-cluster docs/report.png "
+  sed -i 's/id="a-simulated-cluster"//' html/docs/clusters.html && rm html/docs/compare.png
+  is "a lost heading and a lost picture are noticed" "$(dead html | tr '\n' ' ')" "docs/clusters.html#a-simulated-cluster docs/compare.png "
 else echo "# omitted: lowdown is not installed"; fi
 if command -v tidy >/dev/null; then
   while IFS= read -r page; do
