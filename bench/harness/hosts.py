@@ -77,13 +77,6 @@ def available():
     return None
 
 
-def drawn_speeds(count, slow, seed):
-    """Return the speeds of the hosts, 1 or 1/F, as scripts/cluster draws them. Starts no hosts, and needs no
-    root."""
-    said = job.run([CLUSTER, "slurm", "-n", str(count), "--slow", slow, "--seed", str(seed), "--", "true"]).out
-    return [float(v) for v in re.search(r"speeds ([0-9.,e-]+)\.", said).group(1).split(",")]
-
-
 class Mover(threading.Thread):
     """Moves threads with certain names to the hosts' second CPUs, as soon as they appear."""
 

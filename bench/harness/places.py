@@ -5,7 +5,6 @@ same file. An output is validated before its time counts."""
 import contextlib
 import json
 import os
-import re
 import threading
 
 from . import hosts, job, judge, machine, simulation

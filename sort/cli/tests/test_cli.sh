@@ -383,8 +383,9 @@ for force in '' -f; do
     "$hetsort" $force --ranks 2 -o in keep in
   refuses "output = input, whatever else $force" 2 "output 'in' is the same file as input 'in'$instead" \
     "$hetsort" $force --speeds 1,2 --record-size 7 --report keep/r -o in in nowhere
-  refuses "a part = an input $force" 2 "output 'in.0' of rank 0 is the same file as input 'in.0' of rank 0$instead" \
-    sh -c 'cp in in.0; cp in in.1; "$0" "$@"; rc=$?; rm in.0 in.1; exit $rc' "$hetsort" --ranks 2 $force -o in.%r in.%r
+  refuses "a part = an input $force" 2 "output 'part.0' of rank 0 is the same file as input 'in.0' of rank 0$instead" \
+    sh -c 'cp in in.0; cp in in.1; ln in.0 part.0; "$0" "$@"; rc=$?; rm in.0 in.1 part.0; exit $rc' \
+    "$hetsort" --ranks 2 $force -o part.%r in.%r
 done
 refuses "output is a symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft keep
 refuses "output = input by a link to a directory" 2 "output 'dots/in' is the same file as input 'in'" \
