@@ -61,7 +61,8 @@ def run(argv, statuses=(0,), cwd=None, env=None):
             said.append(f.read().decode(errors="replace"))
     done = Done(child.returncode, seconds, usage, *said)
     if statuses is not None and done.status not in statuses:
-        words = (done.err.strip() or done.out.strip() or "without a word").splitlines()[-1]
+        lines = (done.err.strip() or done.out.strip() or "without a word").splitlines()
+        words = " ".join([w for w in lines if w.strip("- ")][-4:] if lines[-1].startswith("---") else lines[-1:])  # mpirun's frames
         raise Failed(f"'{' '.join(argv)}' ended with status {done.status}: {words}")
     return done
 
