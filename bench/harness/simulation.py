@@ -85,7 +85,8 @@ class Report:
         self.phase = {name: list(values.values()) for name, values in report.get("phases", {}).items()}
 
     def seconds(self, *names):
-        return sum(self.phase[n][0] for n in names)
+        """Return the seconds of phases: of the slowest rank, and of collective calls after the last rank's call."""
+        return sum(self.phase[n][0] + self.phase[n][2] for n in names)
 
 
 GOLDEN = (math.sqrt(5) - 1) / 2
