@@ -84,6 +84,14 @@ class Host:
         return "1 x " + " ".join(f"{k} {v}" for k, v in words.items())
 
 
+def rates_of(hosts):
+    """Return the lists of speeds, links and disks that options of hetsort take for these hosts."""
+    mean = sum(h.cores for h in hosts) / len(hosts)  # hetsort divides the work of all ranks among this number
+    lists = {"speeds": [h.speed * h.cores / mean for h in hosts], "links": [h.net / 8e6 for h in hosts],
+             "disks": [h.disk / 1e6 for h in hosts]}
+    return {name: ",".join(f"{v:.6g}" for v in values) for name, values in lists.items()}
+
+
 def hosts_of(text):
     """Return the hosts of a line such as '2 x speed 1'."""
     count, _, *words = text.split()
@@ -140,11 +148,7 @@ class Case:
 
     def options(self, variant):
         """Return the options of a variant, with the values of its hosts."""
-        hosts = self.hosts[:variant.hosts]
-        mean = sum(h.cores for h in hosts) / len(hosts)  # hetsort divides the work of all ranks among this number
-        lists = {"speeds": [h.speed * h.cores / mean for h in hosts], "links": [h.net / 8e6 for h in hosts],
-                 "disks": [h.disk / 1e6 for h in hosts]}
-        text = {name: ",".join(f"{v:.6g}" for v in values) for name, values in lists.items()}
+        text = rates_of(self.hosts[:variant.hosts])
         return [re.sub(r"\{(speeds|links|disks)\}", lambda m: text[m[1]], word) for word in variant.options]
 
     def ideal(self):

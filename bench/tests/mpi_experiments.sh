@@ -53,7 +53,7 @@ for bad in "slow --records 0" "slow --records" "scatter --most 3" "" "balance --
   is "refused: experiments $bad" "$rc" 2
 done
 run "$experiments" balance --factor x
-ok "the message gives the reason" grep -q "argument --factor: must be a number of 0 or more, not 'x'" <<<"$err"
+ok "the message gives the reason" grep -q "argument --factor: 'x' is not a number" <<<"$err"
 for e in scatter balance; do
   run "$experiments" $e --help
   ok "$e has a summary in its help" grep -q -- '--quick' <<<"$out"
