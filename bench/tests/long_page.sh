@@ -11,11 +11,8 @@ command -v python3 >/dev/null || skip_all "python3 is not installed"
 can_draw || skip_all "matplotlib is not installed"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"
 
-browse() { # browse FILE WIDTH - the document goes to dom, and what the browser complains of to console
-  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMP/profile" --window-size="$2,1000" \
-    --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$PWD/$1" >dom 2>log
-  grep CONSOLE log >console
-}
+# shellcheck source=scripts/page/fits.sh
+. "$ROOT/scripts/page/fits.sh"
 
 cat >page.txt <<'END'
 title Two <speeds> & a change
@@ -41,16 +38,10 @@ for (const [a, x] of texts)
 if (document.documentElement.scrollWidth > innerWidth) console.error(`${document.documentElement.scrollWidth} wide`);
 const words = document.body.innerText;
 for (const bad of ['NaN', 'nan', 'undefined', 'Infinity', 'None']) if (words.includes(bad)) console.error(`shows ${bad}`);
-console.error(`looked at ${texts.length} words of pictures at ${innerWidth}`);
+console.error(`looked at ${texts.length} at ${innerWidth}`);
 </script>
 END
-cat results/page.html look.html >whole.html
-for width in 400 1600; do
-  echo "<!DOCTYPE html><iframe src='whole.html' width='$width' height='900' style='border: 0'></iframe>" >frame.html
-  browse frame.html 1700
-  ok "$width px: it was looked at" grep -q "looked at [1-9][0-9]* words of pictures at $width" console
-  is "$width px: nothing to complain of" "$(grep -v 'looked at' console | sed 's/.*CONSOLE[^"]*//' | head -n 3)" ""
-done
+fits results/page look.html
 browse results/page.html 1200
 is "the page itself has nothing to complain of" "$(cat console)" ""
 ok "the title, as text" grep -q '<h1>Two &lt;speeds&gt; &amp; a change, on simulated hosts</h1>' dom

@@ -1,6 +1,14 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # the test sets browser
 # SPDX-License-Identifier: GPL-3.0-or-later
-# For tests of pages that have `browse FILE WIDTH`, after which what the browser complains of is in `console`.
+# For tests of pages in a browser, whose name is $browser.
+
+# browse FILE WIDTH [OPTION...] - the document as $browser has it in the end goes to dom, what it complains of to console
+browse() {
+  local file=$1 width=$2; shift 2
+  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMP/profile" --window-size="$width,1000" \
+    --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "$@" "file://$PWD/$file" >dom 2>log
+  grep CONSOLE log >console
+}
 
 # The complaints of a page about itself: words of a picture outside of it, on each other or on bars and lines (except the
 # lines of the axis), words of a bar that is too short for them, a row with a single tile, NaN and the like, and a page that is
@@ -32,9 +40,11 @@ console.error(`looked at ${document.querySelectorAll('.picture text').length} at
 </script>
 EOF
 
-fits() { # fits NAME - the pictures of NAME.html have room for their words, in frames, as windows are not that narrow
+# fits NAME [FILE] - the pictures of NAME.html have room for their words, in frames, as windows are not that narrow. FILE is
+# the script that looks [fit.html].
+fits() {
   local name=$1 width
-  cat "$name.html" fit.html >whole.html
+  cat "$name.html" "${2:-fit.html}" >whole.html
   for width in 400 1600; do
     echo "<!DOCTYPE html><iframe src='whole.html' width='$width' height='900' style='border: 0'></iframe>" >frame.html
     browse frame.html 1700

@@ -4,11 +4,6 @@
 . "$ROOT/scripts/tap.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"
 
-browse() { # browse FILE WIDTH - the document as the browser has it in the end goes to dom, what it complains of to console
-  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMP/profile" --window-size="$2,1000" \
-    --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$PWD/$1" >dom 2>log
-  grep CONSOLE log >console
-}
 # shellcheck source=scripts/page/fits.sh
 . "$ROOT/scripts/page/fits.sh"
 echo '<!DOCTYPE html><p>it works</p>' >plain.html

@@ -5,13 +5,6 @@
 . "$ROOT/scripts/tap.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"
 
-# browse FILE WIDTH [OPTION...] - the document as the browser has it in the end goes to dom, what it complains of to console
-browse() {
-  local file=$1 width=$2; shift 2
-  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMP/profile" --window-size="$width,1000" \
-    --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "$@" "file://$PWD/$file" >dom 2>log
-  grep CONSOLE log >console
-}
 # shellcheck source=scripts/page/fits.sh
 . "$ROOT/scripts/page/fits.sh"
 has() { ok "$1: $2" grep -q -e "$3" dom; }
