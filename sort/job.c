@@ -139,6 +139,8 @@ static const step steps[] = {
 	{ PH_READ, KEEPING, may_be_complete, phase_find_output, STAGE_NONE },
 	/* Adapt: let a rank that turned slow write less. */
 	{ PH_PLAN, SEVERAL, adapts, phase_adapt, STAGE_NONE },
+	/* Divide the records that are left after runs were folded. */
+	{ PH_PLAN, ALL, is_unique, phase_plan_folded, STAGE_NONE },
 	/* Assign the records beyond --top to the last rank. */
 	{ PH_PLAN, MERGING, has_short_top, phase_plan_top, STAGE_NONE },
 	/* Pivot sampling: estimate the splitters. */

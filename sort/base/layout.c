@@ -92,6 +92,64 @@ const char *layout_add_field(layout *l, const char *text)
 	return NULL;
 }
 
+/* ------------------------------------------------------------------------------- folded fields */
+
+static const char *const fold_names[] = { "", "--count", "--sum", "--min", "--max" };
+
+const char *layout_add_fold(layout *l, fold_kind kind, const char *text)
+{
+	layout one = { .fields = 0 };
+	key_field *f = &one.field[0];
+	const bool typed = !layout_add_field(&one, text) && f->type != KEY_TYPE_BYTES && !f->desc;
+	if (kind == FOLD_COUNT && (!typed || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4))
+		return "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
+	if (!typed)
+		return "must be OFFSET,TYPE with a type such as u32, i64 or f64; le or be may "
+		       "follow";
+	if (kind == FOLD_SUM && f->type == KEY_TYPE_FLOAT)
+		return "only integers are added: the sum of floats depends on their order";
+	if (l->folds == FOLDS_MAX)
+		return "a record has at most 8 fields that are counted, added or compared";
+	f->fold = (uint8_t)kind;
+	l->fold[l->folds++] = *f;
+	return NULL;
+}
+
+static bool layout_overlap(const key_field *a, const key_field *b)
+{
+	return a->off < b->off + b->bytes && b->off < a->off + a->bytes;
+}
+
+status layout_check_folds(const layout *l, err *e)
+{
+	const key_field whole = { .off = l->key_off, .bytes = l->key_bytes };
+	const key_field *key = l->fields ? l->field : &whole;
+	for (const key_field *f = l->fold; f < l->fold + l->folds; f++) {
+		const char *name = fold_names[f->fold];
+		const uint32_t last = f->off + f->bytes - 1;
+		if (last >= l->record_bytes)
+			return err_set(e, ST_REFUSED,
+				       "%s: bytes %" PRIu32 " to %" PRIu32
+				       " do not fit a record of %" PRIu32 " byte%s",
+				       name, f->off, last, l->record_bytes,
+				       plural(l->record_bytes));
+		/* another value in the key would change the order of the records */
+		for (const key_field *k = key; k < key + (l->fields ? l->fields : 1); k++)
+			if (layout_overlap(f, k))
+				return err_set(e, ST_REFUSED,
+					       "%s: bytes %" PRIu32 " to %" PRIu32
+					       " are part of the key",
+					       name, f->off, last);
+		for (const key_field *g = l->fold; g < f; g++)
+			if (layout_overlap(f, g))
+				return err_set(e, ST_REFUSED,
+					       "%s: bytes %" PRIu32 " to %" PRIu32
+					       " are also used by %s",
+					       name, f->off, last, fold_names[g->fold]);
+	}
+	return ST_OK;
+}
+
 /* --------------------------------------------------------------------------------- normal form */
 
 /* Turn numbers that sort like their bytes into bytes, and join adjacent fields of bytes. */
@@ -194,16 +252,36 @@ status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
 
 /* ------------------------------------------------------------------------------------ texts */
 
+/* Append the type of a number. */
+static void layout_type_text(const key_field *f, char *text, size_t room)
+{
+	const char *order = f->bytes == 1 ? "" : f->little ? "le" : "be";
+	for (size_t i = 0; f->type != KEY_TYPE_BYTES && i < TYPES; i++)
+		if (types[i].type == f->type && types[i].bytes == f->bytes)
+			text_append(text, room, ",%s%s", types[i].name, order);
+}
+
 /* Append a field as layout_add_field reads it. */
 static void layout_field_text(const key_field *f, char text[KEY_TEXT_BYTES])
 {
-	const char *order = f->bytes == 1 ? "" : f->little ? "le" : "be";
 	text_append(text, KEY_TEXT_BYTES, "%s%" PRIu32 ",%" PRIu32, *text ? " " : "", f->off,
 		    f->bytes);
-	for (size_t i = 0; f->type != KEY_TYPE_BYTES && i < TYPES; i++)
-		if (types[i].type == f->type && types[i].bytes == f->bytes)
-			text_append(text, KEY_TEXT_BYTES, ",%s%s", types[i].name, order);
+	layout_type_text(f, text, KEY_TEXT_BYTES);
 	text_append(text, KEY_TEXT_BYTES, "%s", f->desc ? ",desc" : "");
+}
+
+const char *layout_fold_text(const layout *l, fold_kind kind, char text[FOLD_TEXT_BYTES])
+{
+	const bool all = kind == FOLD_NONE;
+	text[0] = '\0';
+	for (const key_field *f = l->fold; f < l->fold + l->folds; f++) {
+		if (!all && f->fold != kind)
+			continue;
+		text_append(text, FOLD_TEXT_BYTES, "%s%s%s%" PRIu32, *text ? " " : "",
+			    all ? fold_names[f->fold] : "", all ? "=" : "", f->off);
+		layout_type_text(f, text, FOLD_TEXT_BYTES);
+	}
+	return text;
 }
 
 const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES])

@@ -18,6 +18,8 @@ enum {
 	KEY_FIELDS_BYTES_MAX = 256, /* of all fields together */
 	KEY_NUMBER_BYTES_MAX = 8,
 	KEY_TEXT_BYTES = KEY_FIELDS_MAX * 24, /* of layout_key_text */
+	FOLDS_MAX = 8,
+	FOLD_TEXT_BYTES = FOLDS_MAX * 24, /* of layout_fold_text */
 };
 
 typedef enum key_type {
@@ -27,14 +29,18 @@ typedef enum key_type {
 	KEY_TYPE_FLOAT
 } key_type;
 
-/* A field of a key. The struct has no padding, because ranks compare a hash of the whole layout. */
+/* How the values of a field are folded into one if only the first record of each key is kept. */
+typedef enum fold_kind { FOLD_NONE, FOLD_COUNT, FOLD_SUM, FOLD_MIN, FOLD_MAX } fold_kind;
+
+/* A field of a key, or one that is folded. The struct has no padding, because ranks compare a hash
+ * of the whole layout. */
 typedef struct key_field {
 	uint32_t off;
 	uint32_t bytes;
 	uint8_t type; /* a key_type */
 	uint8_t little;
 	uint8_t desc;
-	uint8_t unused; /* 0 */
+	uint8_t fold; /* a fold_kind */
 } key_field;
 
 /* How to read a number so that numbers can be compared as unsigned integers. Read 8 bytes of the
@@ -55,6 +61,8 @@ typedef struct layout {
 	uint32_t fields;    /* 0: the key is one range of ascending bytes */
 	key_field field[KEY_FIELDS_MAX];
 	key_lead number[KEY_FIELDS_MAX]; /* for numbers, if records have at least 8 bytes */
+	uint32_t folds, unused;          /* unused is 0 */
+	key_field fold[FOLDS_MAX];       /* outside of the key; they do not matter for the order */
 } layout;
 
 /* A layout whose key is one range of ascending bytes. */
@@ -66,6 +74,14 @@ typedef struct layout {
 /* layout_add_field - add a field OFF,LEN[,TYPE][,desc]; LEN may be missing if TYPE is a number.
  * Return NULL, or the reason why the field is refused. */
 const char *layout_add_field(layout *l, const char *text);
+
+/* layout_add_fold - add a field OFF,TYPE that is folded. Return NULL, or the reason why it is
+ * refused. */
+const char *layout_add_fold(layout *l, fold_kind kind, const char *text);
+
+/* layout_check_folds - after layout_settle: refuse folded fields that do not fit the record, or
+ * overlap with the key or each other. */
+status layout_check_folds(const layout *l, err *e);
 
 /* layout_settle - check the sizes, reverse the order if `reverse`, and normalize the fields, so
  * that equal orders have equal layouts. Call this after the last field has been added. Without
@@ -80,6 +96,10 @@ const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES]);
 
 /* layout_fields_text - do the same as layout_key_text, but return NULL without fields. */
 const char *layout_fields_text(const layout *l, char text[KEY_TEXT_BYTES]);
+
+/* layout_fold_text - write the folded fields as on the command line: "--sum=16,u64le". Of another
+ * kind than FOLD_NONE: only these fields, without the name of the option. */
+const char *layout_fold_text(const layout *l, fold_kind kind, char text[FOLD_TEXT_BYTES]);
 
 /* layout_restore - make a settled layout from values in a file; `fields` is from
  * layout_fields_text. Return false if the values are invalid. */

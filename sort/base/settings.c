@@ -19,7 +19,7 @@ const char *const direct_names[] = { "auto", "always", "never", NULL };
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
 {
 	enum { ROOM = SELECTION_TEXT_BYTES };
-	const key_field *c = &o->count;
+	char folds[FOLD_TEXT_BYTES];
 	text[0] = '\0';
 	if (o->header_bytes)
 		text_append(text, ROOM, " --skip-header=%" PRIu64, o->header_bytes);
@@ -29,9 +29,8 @@ const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_
 		text_append(text, ROOM, " --records=%" PRIu64, o->records);
 	if (o->unique)
 		text_append(text, ROOM, " --unique");
-	if (c->bytes)
-		text_append(text, ROOM, " --count=%" PRIu32 ",u%" PRIu32 "%s", c->off, 8 * c->bytes,
-			    c->little ? "le" : "be");
+	if (o->lay.folds)
+		text_append(text, ROOM, " %s", layout_fold_text(&o->lay, FOLD_NONE, folds));
 	if (o->top)
 		text_append(text, ROOM, " --top=%" PRIu64, o->top);
 	if (*text)

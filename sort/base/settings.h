@@ -116,7 +116,6 @@ typedef struct settings {
 	bool with_sum;           /* print count and checksum of the records checked */
 	bool partition_only;     /* send records to their ranks, but do not sort them there */
 	bool unique;             /* write only the first of records with equal keys */
-	key_field count;         /* where to store the number of duplicates; 0 bytes: nowhere */
 	uint64_t top;            /* the most records to write; 0: all */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
@@ -143,7 +142,7 @@ extern const char *const verify_names[];
 extern const char *const bind_names[];
 extern const char *const launcher_names[];
 
-enum { SELECTION_TEXT_BYTES = 192 };
+enum { SELECTION_TEXT_BYTES = 192 + FOLD_TEXT_BYTES };
 
 /* settings_selection_text - write the options that select records of the input and of the output,
  * as on the command line; "" if all records are selected. */

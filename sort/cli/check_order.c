@@ -260,7 +260,7 @@ static bool check_take(source *s, unsigned char *buf, source_chunk *c, err *e)
 		(void)reader_load(s->files, at, c->n, c->recs, p->sum ? &l : NULL, e);
 		c->sum = l.sum;
 	} else if (taken && p->sum) {
-		c->sum = checksum_records(c->recs, c->n, p->lay.record_bytes);
+		c->sum = checksum_records(&p->lay, c->recs, c->n);
 		input_note_read(c->f, c->n, c->sum);
 	}
 	return taken;

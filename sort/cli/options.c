@@ -147,9 +147,8 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	const option_set bit = (option_set)1 << (r - option_rows);
 	char rule[RULE_BYTES];
 	const char *why = NULL;
-	layout one = { 0 };
-	const key_field *f = one.field; /* a count has 4 or 8 bytes, unsigned */
-	const bool repeatable = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY;
+	const bool repeatable = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY ||
+				r->kind == OPT_FOLD;
 	if ((*given & bit) && !repeatable)
 		return err_set(e, ST_REFUSED, "--%s is given twice", r->name);
 	*given |= bit;
@@ -167,11 +166,8 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	case OPT_KEY:
 		why = layout_add_field(&o->lay, arg);
 		break;
-	case OPT_COUNT:
-		if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 ||
-		    f->desc)
-			why = "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
-		o->count = *f;
+	case OPT_FOLD:
+		why = layout_add_fold(&o->lay, (fold_kind)r->value, arg);
 		break;
 	case OPT_MEMORY:
 		return memory_limit_parse(arg, &o->memory, e);
@@ -317,27 +313,19 @@ static void set_strategy_and_plan(settings *o, option_set given, err *e)
 	}
 }
 
-/* Complete the layout of records, and check the field of --count. */
+/* Complete the layout of records, and check the fields that are folded. */
 static void check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
-	const key_field *f = &o->count;
+	char folds[FOLD_TEXT_BYTES];
 	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the record is shorter than the default key */
-	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK || !f->bytes)
+	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK)
 		return;
-	REFUSE_IF(!o->unique, e, "--count requires --unique");
-	REFUSE_IF(f->off + f->bytes > l->record_bytes, e,
-		  "--count: bytes %u to %u do not fit a record of %u byte%s", f->off,
-		  f->off + f->bytes - 1, l->record_bytes, plural(l->record_bytes));
-	/* a count in the key would change the order of the records */
-	const key_field whole = { .off = l->key_off, .bytes = l->key_bytes };
-	const key_field *part = l->fields ? l->field : &whole;
-	bool in_key = false;
-	for (const key_field *k = part; k < part + (l->fields ? l->fields : 1); k++)
-		in_key |= f->off < k->off + k->bytes && k->off < f->off + f->bytes;
-	REFUSE_IF(in_key, e, "--count: bytes %u to %u are part of the key", f->off,
-		  f->off + f->bytes - 1);
+	(void)layout_fold_text(l, FOLD_NONE, folds);
+	REFUSE_IF(l->folds && !o->unique, e, "%.*s requires --unique", (int)strcspn(folds, "="),
+		  folds);
+	(void)layout_check_folds(l, e);
 }
 
 static bool is_standard(const char *name)
@@ -349,12 +337,12 @@ static bool is_standard(const char *name)
 static void check_checking(const settings *o, option_set given, err *e)
 {
 	static const char *const allowed[] = {
-		"check",        "check-silent", "sum",         "record-size", "skip-header",
+		"check",        "check-silent", "checksum",    "record-size", "skip-header",
 		"skip-trailer", "records",      "key",         "reverse",     "stable",
 		"threads",      "direct",       "verbose",     "quiet",       "unique",
 		"ranks",        "report",       "max-message", "launcher"
 	};
-	REFUSE_IF(o->with_sum && !settings_checks_order(o), e, "--sum requires --check");
+	REFUSE_IF(o->with_sum && !settings_checks_order(o), e, "--checksum requires --check");
 	if (!settings_checks_order(o))
 		return;
 	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
@@ -363,9 +351,9 @@ static void check_checking(const settings *o, option_set given, err *e)
 		REFUSE_IF(given >> i & 1, e, "--%s cannot be combined with --check",
 			  option_rows[i].name);
 	REFUSE_IF(o->with_sum && o->wish == WISH_ORDER_SILENT, e,
-		  "--sum cannot be combined with --check-silent, which prints nothing");
+		  "--checksum cannot be combined with --check-silent, which prints nothing");
 	REFUSE_IF(o->with_sum && is_standard(o->report), e,
-		  "--report=-: --sum prints to standard output");
+		  "--report=-: --checksum prints to standard output");
 }
 
 /* Use standard input and output if no files are named, like sort(1), unless they are a terminal.

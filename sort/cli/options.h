@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The kinds of arguments. OPT_SET, OPT_KEY and OPT_TMPDIR may be given several times. */
+/* The kinds of arguments. OPT_SET, OPT_KEY, OPT_FOLD and OPT_TMPDIR may be
+ * given several times. */
 typedef enum option_kind {
 	OPT_SET,    /* takes none: the field becomes `value` */
 	OPT_NUMBER, /* whole, from lo to hi */
@@ -17,7 +18,7 @@ typedef enum option_kind {
 	OPT_CHOICE, /* one of `choices`: the field becomes its index */
 	OPT_TEXT,
 	OPT_KEY,    /* adds a field of the key */
-	OPT_COUNT,  /* a field for a count */
+	OPT_FOLD,   /* adds a field that is folded; `value` is the fold_kind */
 	OPT_MEMORY, /* a size or a percentage */
 	OPT_TMPDIR, /* adds a directory */
 } option_kind;
@@ -33,7 +34,7 @@ typedef struct option_row {
 	const char *arg; /* the argument's name in --help; NULL: the option takes none */
 	option_kind kind;
 	option_field field;
-	int value;                  /* of OPT_SET */
+	int value;                  /* of OPT_SET and OPT_FOLD */
 	uint64_t lo, hi;            /* of OPT_NUMBER and OPT_SIZE */
 	const char *const *choices; /* of OPT_CHOICE; ends with NULL */
 	/* A word that may replace the argument, and the field that it sets. NULL: none. */

@@ -207,8 +207,7 @@ static json_t *time_json(time_t at)
 /* Return the options that the report states. */
 static json_t *config_json(const job_result *res, const settings *o)
 {
-	const key_field *n = &o->count;
-	char key[KEY_TEXT_BYTES];
+	char key[KEY_TEXT_BYTES], folds[FOLD_TEXT_BYTES];
 	json_t *j = json_object();
 	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
 		const int64_t v = option_load(o, r->field);
@@ -219,10 +218,9 @@ static json_t *config_json(const job_result *res, const settings *o)
 			j = json_with(j, "key_offset", json_integer(o->lay.key_off));
 			j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
 			value = json_string(layout_key_text(&o->lay, key));
-		} else if (r->kind == OPT_COUNT) {
-			value = n->bytes ? json_sprintf("%u,u%u%s", n->off, 8 * n->bytes,
-							n->little ? "le" : "be")
-					 : json_null();
+		} else if (r->kind == OPT_FOLD) {
+			(void)layout_fold_text(&o->lay, (fold_kind)r->value, folds);
+			value = *folds ? json_string(folds) : json_null();
 		} else if (r->kind == OPT_CHOICE) {
 			const bool unused =
 				r->field.at == offsetof(settings, scatter) && !o->from_root;

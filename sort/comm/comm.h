@@ -194,13 +194,14 @@ static inline void comm_complete(comm_req *r)
 		note.report(note.of, other, sent);
 }
 
-/* comm_hand_over - copy a block from the sender's request to the receiver's. ST_INTERNAL if sizes
- * differ. */
+/* comm_hand_over - copy a block from the sender's request to the receiver's. ST_INTERNAL if it has
+ * no room. */
 static inline status comm_hand_over(const comm_req *a, const comm_req *b)
 {
-	if (a->bytes != b->bytes)
+	const comm_req *from = a->sending ? a : b, *to = a->sending ? b : a;
+	if (from->bytes > to->bytes)
 		return ST_INTERNAL;
-	comm_copy(a->sending ? b->buf : a->buf, a->sending ? a->buf : b->buf, a->bytes);
+	comm_copy(to->buf, from->buf, from->bytes);
 	return ST_OK;
 }
 
@@ -244,7 +245,8 @@ status comm_word_check(comm *c, comm_word *w, int from, int tag);
 const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 
 /* comm_send - start to send a block. A send is synchronous: it is done only when the peer receives
- * the block, so memory for blocks under way is bounded. Both sides must know the size. At most one
+ * the block, so memory for blocks under way is bounded. A receiver may have room for more
+ * bytes than the block has; the caller finds out how many came. At most one
  * block with the same tag may be under way from one rank to another. Do not change buf until the
  * request is done. comm_send_noted - do the same, and report when it is done. */
 static inline status comm_send_noted(comm *c, const void *buf, size_t bytes, int to, int tag,

@@ -46,7 +46,8 @@ static status mpi_status_of(int rc)
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
 
-/* Start the next fragment of a block. The caller holds the lock. */
+/* Start the next fragment of a block. The last one is shorter than max_msg, so that a receiver with
+ * room for more finds the end. The caller holds the lock. */
 static status next_fragment(mpi *m, const comm_req *r, MPI_Request *req)
 {
 	const int n = (int)size_min(m->max_msg, r->bytes - r->done);
@@ -203,15 +204,15 @@ static status mpi_start(comm *c, comm_req *r)
 static status take_fragment(mpi *m, int i, MPI_Status *came, bool *end)
 {
 	comm_req *r = m->of[i];
-	const size_t wanted = size_min(m->max_msg, r->bytes - r->done);
-	int n = (int)wanted;
+	const size_t most = size_min(m->max_msg, r->bytes - r->done);
+	int n = (int)most;
 	status st = r->sending ? ST_OK : mpi_status_of(MPI_Get_count(came, MPI_BYTE, &n));
-	if (st == ST_OK && (size_t)n != wanted)
+	if (st == ST_OK && (n < 0 || (size_t)n > most))
 		st = ST_PEER;
 	if (st != ST_OK)
 		return st;
-	r->done += wanted;
-	*end = r->done == r->bytes;
+	r->done += (size_t)n;
+	*end = (size_t)n < m->max_msg;
 	return *end ? ST_OK : next_fragment(m, r, &m->handle[i]);
 }
 

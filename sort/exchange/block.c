@@ -35,17 +35,18 @@ void block_stamp(block_header *h)
 	h->sum = block_sum(h, h->records * h->record_bytes);
 }
 
-status block_check(const block_header *h, const block_header *wanted, err *e)
+status block_check(const block_header *h, const block_header *wanted, block_rule rule, err *e)
 {
-	if (h->magic != MAGIC || h->from != wanted->from || h->to != wanted->to ||
-	    h->record_bytes != wanted->record_bytes || h->block != wanted->block ||
-	    h->records != wanted->records)
+	if ((!rule.in_place && h->magic != MAGIC) || h->from != wanted->from ||
+	    h->to != wanted->to || h->record_bytes != wanted->record_bytes ||
+	    h->block != wanted->block || h->records > wanted->records ||
+	    (!rule.shorter && h->records < wanted->records))
 		return err_set(e, ST_PEER,
 			       "the block from rank %" PRId32 " is not block %" PRIu64
 			       " of %" PRIu64 " record%s",
 			       wanted->from, wanted->block, wanted->records,
 			       plural(wanted->records));
-	if (h->sum != block_sum(h, wanted->records * wanted->record_bytes))
+	if (!rule.in_place && h->sum != block_sum(h, h->records * h->record_bytes))
 		return err_set(e, ST_PEER,
 			       "block %" PRIu64 " from rank %" PRId32 " to rank %" PRId32
 			       " came damaged: its checksum is not what it was when it was sent",

@@ -51,9 +51,15 @@ static inline uint64_t block_count(uint64_t total, size_t full)
 /* block_stamp - set magic and sum. The other fields are set already, and the records follow h. */
 void block_stamp(block_header *h);
 
+/* How a block is checked. */
+typedef struct block_rule {
+	bool in_place; /* it was not moved, so it has no magic and sum */
+	bool shorter;  /* it may have fewer records */
+} block_rule;
+
 /* block_check - check that a block which has arrived is the expected one and undamaged; h has room
  * for wanted->records. `wanted` has no magic and sum. ST_PEER names block and ranks. */
-status block_check(const block_header *h, const block_header *wanted, err *e);
+status block_check(const block_header *h, const block_header *wanted, block_rule rule, err *e);
 
 /* hash_long - return the XXH3 of many bytes, by the widest vectors of this processor. The result
  * does not depend on the vectors. The vectors of every x86-64 processor take two to four times as

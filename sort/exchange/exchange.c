@@ -27,7 +27,8 @@
  * Which invariants hold. Sent: through <= begun <= blocks, and begun - through <= window. Received:
  * taken <= begun <= blocks, and begun - taken <= window; in shared memory `begun` is not used.
  * Blocks of a stream are filled in order, by one thread. All ranks compute the same window and the
- * same size of blocks, so both ends know the size of every message.
+ * same size of blocks, so both ends know the most bytes of every message; its header has the number
+ * of records.
  *
  * Consequences of a failure. If a call of the comm fails, exchange_fail() stores the status and
  * wakes all threads, which then end. Windows that messages may still use are never freed. After a
@@ -53,6 +54,7 @@
 typedef struct stream {
 	uint64_t count, blocks; /* records, and the number of their blocks */
 	uint64_t begun, through, taken;
+	uint64_t moved;     /* records of the blocks begun, or taken */
 	uint64_t turn;      /* sent: most blocks in a row; see share_turns() */
 	unsigned char *buf; /* the window; for received blocks in shared memory, the other rank's */
 	comm_req *req;      /* [window] */
@@ -182,9 +184,10 @@ static status send_block(exchange *x, int to)
 	const size_t slot = (size_t)(o->begun % x->window);
 	block_header *h = (void *)(o->buf + slot * x->block_bytes);
 	const double span = trace_begin();
-	const size_t n = block_records(o->count, x->block_recs, o->begun);
+	const size_t most = block_records(o->count, x->block_recs, o->begun);
+	const size_t n = x->p.fill(x->p.outgoing, to, most, (unsigned char *)(h + 1));
 	const size_t bytes = block_bytes(x->p.record_bytes, n);
-	x->p.fill(x->p.outgoing, to, n, (unsigned char *)(h + 1));
+	o->moved += n;
 	*h = block_for(c->rank, to, x->p.record_bytes, o->begun++, n);
 	if (!shared_window_with(x->sharing, to))
 		block_stamp(h);
@@ -474,32 +477,38 @@ static status release_block(exchange *x, int from)
 	return ST_OK;
 }
 
-/* Check the message from rank `from` that is taken next, and store the first damage. A block in
- * shared memory has not moved, so only the checksum of the output shows if it was damaged. */
-static void check_block(exchange *x, int from)
+/* Take the next block from rank `from`, check it, and store the first damage. A block in shared
+ * memory has not moved, so only its size is checked: the checksum of the output shows whether it
+ * was damaged. Return the number of its records. */
+static size_t take_block(exchange *x, int from, const unsigned char **recs)
 {
-	const stream *n = &x->in[from];
-	const block_header wanted = block_for(from, x->p.c->rank, x->p.record_bytes, n->taken,
-					      block_records(n->count, x->block_recs, n->taken));
+	stream *in = &x->in[from];
 	const block_header *h =
-		(const void *)(n->buf + (size_t)(n->taken % x->window) * x->block_bytes);
-	const double span = trace_begin();
+		(const void *)(in->buf + (size_t)(in->taken % x->window) * x->block_bytes);
+	const size_t most = block_records(in->count, x->block_recs, in->taken);
+	const block_header wanted =
+		block_for(from, x->p.c->rank, x->p.record_bytes, in->taken++, most);
+	const block_rule rule = { shared_window_with(x->sharing, from), x->p.folds };
 	err e = { ST_OK, "" };
-	if (block_check(h, &wanted, &e) != ST_OK)
+	const double span = trace_begin();
+	const status rc = block_check(h, &wanted, rule, &e);
+	if (rc != ST_OK)
 		(void)err_join(&x->damage, &e);
 	trace_end(TRACE_RECEIVE, span);
+	*recs = (const unsigned char *)(h + 1);
+	const size_t n = rc == ST_OK ? (size_t)h->records : most;
+	in->moved += n;
+	return n;
 }
 
-status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n)
+/* Take the next block of a stream, which has one. */
+static status next_block(exchange *x, int src, const unsigned char **recs, size_t *n)
 {
 	stream *in = &x->in[src];
-	*n = 0;
-	if (in->taken == in->blocks)
-		return ST_OK;
 	if (src == x->p.c->rank) { /* gather this rank's own records */
-		*n = block_records(in->count, x->block_recs, in->taken++);
+		*n = x->p.fill(x->p.outgoing, src,
+			       block_records(in->count, x->block_recs, in->taken++), x->own);
 		*recs = x->own;
-		x->p.fill(x->p.outgoing, src, *n, x->own);
 		return ST_OK;
 	}
 	status rc = release_block(x, src);
@@ -512,13 +521,29 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	bool done = true;
 	if (rc == ST_OK && !shared_window_with(x->sharing, src))
 		rc = comm_test(x->p.c, &in->req[in->taken % x->window], &done);
-	if (rc != ST_OK)
-		return rc;
-	if (!shared_window_with(x->sharing, src))
-		check_block(x, src);
-	*recs = in->buf + (size_t)(in->taken % x->window) * x->block_bytes + sizeof(block_header);
-	*n = block_records(in->count, x->block_recs, in->taken++);
-	return ST_OK;
+	if (rc == ST_OK)
+		*n = take_block(x, src, recs);
+	return rc;
+}
+
+status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n)
+{
+	const stream *in = &x->in[src];
+	status rc = ST_OK;
+	*n = 0;
+	while (rc == ST_OK && *n == 0 && in->taken < in->blocks) /* blocks may be empty */
+		rc = next_block(x, src, recs, n);
+	return rc;
+}
+
+uint64_t exchange_sent(const exchange *x, int rank)
+{
+	return x->out[rank].moved;
+}
+
+uint64_t exchange_received(const exchange *x, int rank)
+{
+	return x->in[rank].moved;
 }
 
 status exchange_finish(exchange *x, exchange_times *t, err *e)

@@ -16,9 +16,10 @@ enum { EXCHANGE_MOST_LANES = 15 };
 
 typedef struct exchange exchange;
 
-/* Copy the next n records of the stream to rank `to` to buf. The sending thread requests the blocks
- * of a stream in order; the reader requests the blocks for this rank. */
-typedef void exchange_fill(void *outgoing, int to, size_t n, unsigned char *buf);
+/* Copy the next n records of the stream to rank `to` to buf, and return n, or less if records were
+ * folded and the stream has no more. The sending thread requests the blocks of a stream in order;
+ * the reader requests the blocks for this rank. */
+typedef size_t exchange_fill(void *outgoing, int to, size_t n, unsigned char *buf);
 
 typedef struct exchange_plan {
 	comm *c;
@@ -26,8 +27,9 @@ typedef struct exchange_plan {
 	size_t record_bytes;
 	exchange_fill *fill;
 	void *outgoing;       /* for fill */
-	const uint64_t *send; /* [size] records for each rank */
-	const uint64_t *recv; /* [size] records from each rank */
+	const uint64_t *send; /* [size] the most records for each rank; all, unless `folds` */
+	const uint64_t *recv; /* [size] the most records from each rank */
+	bool folds;           /* fill may return fewer records */
 	bool threads;         /* a thread sends, and another moves messages; else the reader does */
 	/* the same on all ranks */
 	unsigned lane;       /* the number of the exchange, below EXCHANGE_MOST_LANES */
@@ -73,6 +75,11 @@ typedef struct exchange_times {
  * stop the sending thread. ST_PEER, with e filled: a block arrived damaged, so records may be
  * wrong. Only for the reader. */
 status exchange_finish(exchange *x, exchange_times *t, err *e);
+
+/* exchange_sent, exchange_received - after exchange_finish, return the records sent to and received
+ * from a rank. */
+uint64_t exchange_sent(const exchange *x, int rank);
+uint64_t exchange_received(const exchange *x, int rank);
 
 /* exchange_free - free an exchange, which may be NULL. After exchange_finish, first let all ranks
  * agree: until then another rank may report a block. Free the first exchange of exchange_start

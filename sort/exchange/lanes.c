@@ -151,8 +151,8 @@ static status announce(lane_set *l, err *e)
 		}
 		a->recs = sum - a->first;
 	}
-	/* By the splitters, this rank gets exactly `wanted` records. It has no memory for more, and
-	 * would wait forever for missing records. */
+	/* By the splitters, this rank gets exactly `wanted` records, or fewer by folding. It has no
+	 * memory for more, and would wait forever for missing records. */
 	if (rc == ST_OK && (!ok || sum != l->p.wanted))
 		return err_set(e, ST_PEER,
 			       "the ranks do not announce the %" PRIu64
@@ -171,6 +171,7 @@ static status lane_open_exchange(merge_lane *a, size_t number, err *e)
 				  .outgoing = &a->out,
 				  .send = a->out.send,
 				  .recv = a->recv,
+				  .folds = p->folds,
 				  .threads = p->threads,
 				  .lane = (unsigned)number,
 				  .budget_bytes = (size_t)(p->windows_bytes / p->lanes),
@@ -195,6 +196,7 @@ status lanes_open(lane_set *l, const lanes_plan *p, err *e)
 				     .size = size,
 				     .streams = size * n,
 				     .own = c->rank,
+				     .folds = p->folds,
 				     .ahead_bytes = p->ahead_bytes };
 		a->merge = (stream_merge){ .out = &a->out,
 					   .own_place = p->own_place,
@@ -280,7 +282,7 @@ uint64_t lanes_sent(const lane_set *l, int rank)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < l->p.lanes; i++)
-		n += l->lane[i].out.send[rank];
+		n += exchange_sent(l->lane[i].x, rank);
 	return n;
 }
 
@@ -288,8 +290,17 @@ uint64_t lanes_received(const lane_set *l, int rank)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < l->p.lanes; i++)
-		n += l->lane[i].recv[rank];
+		n += exchange_received(l->lane[i].x, rank);
 	return n;
+}
+
+dropped lanes_dropped(const lane_set *l)
+{
+	dropped all = { 0 };
+	for (size_t i = 0; i < l->p.lanes; i++)
+		for (int k = 0; k < 2; k++)
+			dropped_join(&all, &l->lane[i].out.dropped[k]);
+	return all;
 }
 
 void lanes_close(lane_set *l)

@@ -42,6 +42,7 @@ typedef struct lanes_plan {
 	uint64_t total;         /* records of all ranks */
 	const int32_t *rank_at; /* [size] the order of equal keys; NULL: by rank */
 	uint32_t own_place;     /* of this rank in this order */
+	bool folds;             /* fold records with equal keys before they are sent */
 	bool threads;           /* the exchange may start threads */
 } lanes_plan;
 
@@ -75,9 +76,11 @@ status lanes_open(lane_set *l, const lanes_plan *p, err *e);
 /* lanes_run - collective: exchange and merge. *times: averages of the lanes. */
 status lanes_run(lane_set *l, exchange_times *times, err *e);
 
-/* lanes_sent, lanes_received - return the records to and from a rank, in all lanes. */
+/* lanes_sent, lanes_received - after lanes_run, return the records to and from a rank, in all
+ * lanes. lanes_dropped - return those that were folded into others before they were sent. */
 uint64_t lanes_sent(const lane_set *l, int rank);
 uint64_t lanes_received(const lane_set *l, int rank);
+dropped lanes_dropped(const lane_set *l);
 
 /* lanes_close - free everything. After lanes_run, first let all ranks agree: until then another
  * rank may report a block that this rank has sent or freed. */

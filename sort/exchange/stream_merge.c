@@ -22,7 +22,8 @@ struct stream_out {
 	uint64_t next, end;  /* in memory: places of the records that are not sent yet */
 	sorted_reader *from; /* on disk; NULL: nothing is sent */
 	sorted_piece p;
-	size_t at; /* number of records of the piece that are sent */
+	size_t at;      /* number of records of the piece that are sent */
+	uint64_t taken; /* records of outgoing_fill, before they were folded */
 };
 
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks)
@@ -147,27 +148,51 @@ uint32_t outgoing_heads(outgoing *s, uint32_t place, head *h, uint32_t most)
 	return (uint32_t)n;
 }
 
-void outgoing_fill(void *outgoing_, int to, size_t n, unsigned char *buf)
+/* Take up to n next records of a stream to buf. Return their number after folding them into
+ * `before` records that precede them in the block; *taken counts them as they were. */
+static size_t fill_some(outgoing *s, int to, size_t n, unsigned char *buf, size_t before,
+			size_t *taken, err *e)
+{
+	const sorted_piece *p = NULL;
+	dropped *gone = &s->dropped[to == s->own];
+	const size_t bytes = s->lay.record_bytes;
+	size_t at;
+	*taken = n;
+	if (next_records(s, to, &p, &at, taken, e) != ST_OK || *taken == 0 ||
+	    gather_misfits(sorted_piece_gather(p, at, *taken, buf), e) != ST_OK)
+		return 0;
+	if (!s->folds)
+		return *taken;
+	if (s->of->ops->take) /* runs on disk have counts already */
+		fold_begin(&s->lay, buf, *taken, gone);
+	const size_t last = before > 0; /* the key of the last record may continue */
+	return fold_records(&s->lay, buf - last * bytes, *taken + last, gone) - last;
+}
+
+size_t outgoing_fill(void *outgoing_, int to, size_t n, unsigned char *buf)
 {
 	outgoing *s = outgoing_;
+	stream_out *o = &s->s[to];
 	const size_t bytes = s->lay.record_bytes;
 	err e = { ST_OK, "" };
 	if (atomic_load(&s->failed))
 		(void)outgoing_failure(s, &e);
-	for (size_t done = 0, k; done < n && e.code == ST_OK; done += k) {
-		const sorted_piece *p = NULL;
-		size_t at;
-		k = n - done;
-		if (next_records(s, to, &p, &at, &k, &e) == ST_OK && k == 0)
+	size_t done = 0;
+	while (done < n && o->taken < s->send[to] && e.code == ST_OK) {
+		size_t taken = 0;
+		done += fill_some(s, to, n - done, buf + done * bytes, done, &taken, &e);
+		o->taken += taken;
+		if (taken == 0)
 			err_set(&e, ST_INTERNAL, "runs contain fewer records than were counted");
-		if (e.code == ST_OK)
-			(void)gather_misfits(sorted_piece_gather(p, at, k, buf + done * bytes), &e);
 	}
+	if (e.code == ST_OK && done < n && !s->folds)
+		err_set(&e, ST_INTERNAL, "more records were requested than were counted");
 	if (e.code == ST_OK)
-		return;
+		return done;
 	for (size_t i = 0; i < n; i++) /* the largest key does not break the order */
 		key_greatest(&s->lay, buf + i * bytes);
 	outgoing_fail(s, &e);
+	return n;
 }
 
 status outgoing_failure(outgoing *s, err *e)
@@ -185,7 +210,7 @@ static status refill(stream_merge *g, uint32_t i)
 {
 	merge_stream *s = &g->s[i];
 	s->at = s->n = 0;
-	if (i == g->own_place) {
+	if (i == g->own_place && !g->out->folds) {
 		s->n = outgoing_heads(g->out, g->own_place, s->h, stream_merge_batch(g->k));
 		return ST_OK;
 	}

@@ -5,6 +5,7 @@
 #define HETSORT_EXCHANGE_STREAM_MERGE_H
 
 #include "exchange.h"
+#include "kernel/fold.h"
 #include "spill/sorted.h"
 
 typedef struct stream_out stream_out;
@@ -24,12 +25,14 @@ typedef struct outgoing {
 	size_t streams;       /* of all lanes of the rank, which share memory for pieces */
 	int own;              /* this rank, whose stream the reader uses */
 	uint64_t ahead_bytes; /* memory per stream to read ahead from disk */
+	bool folds;           /* fold records with equal keys in each block (kernel/fold.h) */
 	/* set by outgoing_open */
 	sorted *of;
 	layout lay;
 	stream_out *s;  /* [size] */
-	uint64_t *send; /* [size] records for each rank */
+	uint64_t *send; /* [size] records for each rank, before they are folded */
 	stream_taker sender, reader;
+	dropped dropped[2];   /* by the sender, and by the reader */
 	pthread_mutex_t lock; /* for e */
 	err e; /* the first failure to read, after which records of the largest key are sent */
 	atomic_bool failed;
@@ -43,7 +46,7 @@ status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, size_t stride
 /* outgoing_fill - copy the next n records of the stream to rank `to`; an exchange_fill. A failure
  * is stored. Then all further records have the largest key, because the other ranks wait for
  * records. */
-void outgoing_fill(void *s, int to, size_t n, unsigned char *buf);
+size_t outgoing_fill(void *s, int to, size_t n, unsigned char *buf);
 
 /* outgoing_heads - make heads of up to `most` next records of the stream to this rank, instead of
  * outgoing_fill. Return their number, 0 at the end of the stream. `place` is the number of the

@@ -63,7 +63,7 @@ bool json_parse_checksum(const char *text, checksum *sum)
 	uint64_t half[2];
 	if (!json_parse_hex(text, 2, half))
 		return false;
-	*sum = (checksum){ half[0], half[1] };
+	*sum = (checksum){ half[0], half[1], 0 };
 	return true;
 }
 

@@ -343,11 +343,11 @@ size_t reader_step_recs(const layout *l)
 
 checksum reader_checksum(const layout *l, const unsigned char *recs, size_t n, double *verify_s)
 {
-	checksum sum = { 0, 0 };
+	checksum sum = { 0 };
 	for (size_t at = 0, k; at < n; at += k, recs += k * l->record_bytes) {
 		const double t0 = now_s();
 		k = size_min(n - at, reader_step_recs(l));
-		sum = checksum_join(sum, checksum_records(recs, k, l->record_bytes));
+		sum = checksum_join(sum, checksum_records(l, recs, k));
 		*verify_s += now_s() - t0;
 		progress_add(PROGRESS_IN, k * l->record_bytes);
 	}

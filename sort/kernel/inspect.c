@@ -57,7 +57,7 @@ size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size
 			bad += key_copy_compare(l, seen->last_key, recs) > (strict ? -1 : 0);
 		key_copy(l, seen->last_key, recs + (n - 1) * l->record_bytes);
 	}
-	seen->sum = checksum_join(seen->sum, checksum_records(recs, n, l->record_bytes));
+	seen->sum = checksum_join(seen->sum, checksum_records(l, recs, n));
 	seen->records += n;
 	return bad;
 }

@@ -13,15 +13,18 @@
 
 typedef struct checksum {
 	uint64_t hi, lo;
+	uint64_t total; /* of the fields that --sum adds up, modulo 2^64, each with a factor */
 } checksum;
 
 static inline checksum checksum_join(checksum a, checksum b)
 {
 	a.lo += b.lo;
 	a.hi += b.hi + (a.lo < b.lo);
+	a.total += b.total;
 	return a;
 }
 
+/* checksum_equal - compare the hashes; totals are compared only by phase_verify. */
 static inline bool checksum_equal(checksum a, checksum b)
 {
 	return a.hi == b.hi && a.lo == b.lo;
@@ -30,11 +33,11 @@ static inline bool checksum_equal(checksum a, checksum b)
 /* checksum_without - return the checksum of the records in a that are not in b. */
 static inline checksum checksum_without(checksum a, checksum b)
 {
-	return (checksum){ a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
+	return (checksum){ a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo, a.total - b.total };
 }
 
-/* checksum_records - return the checksum of n records of `bytes` bytes each. */
-checksum checksum_records(const unsigned char *recs, size_t n, size_t bytes);
+/* checksum_records - return the checksum of n records. */
+checksum checksum_records(const layout *l, const unsigned char *recs, size_t n);
 
 typedef enum inspect_order {
 	INSPECT_SORTED,

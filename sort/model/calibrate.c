@@ -89,7 +89,7 @@ static void sample_lap(sample *c, int k)
 		radix_sort(c->e, c->tmp, c->n, &r);
 	} else if (k == KERNEL_COPY) {
 		memcpy(c->out, c->recs, c->n * bytes);
-		c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, bytes));
+		c->sum = checksum_join(c->sum, checksum_records(&c->lay, c->out, c->n));
 	} else if (k == KERNEL_FILE) {
 		const size_t some = c->n * bytes;
 		if (c->written > FILE_BYTES && ftruncate(c->fd, 0) == 0)

@@ -118,14 +118,15 @@ static sighting adapt_sighting(const job *j)
 {
 	const rank_env *env = &j->env;
 	const rank_result *r = env->stats;
-	const double bytes = (double)j->data.n * env->o->lay.record_bytes;
+	const uint64_t n = sorted_share_read(&j->data);
+	const double bytes = (double)n * env->o->lay.record_bytes;
 	const bool scatters = env_scatters(env);
 	rates expected = r->rate;
-	sighting s = { .held = j->data.n, .same_disk = same_disk(j) };
+	sighting s = { .held = n, .same_disk = same_disk(j) };
 	expected.disk_s = expected.input_s = 0;
 	if (scatters) /* only the sort is timed */
 		expected.copy_s = expected.file_s = 0;
-	s.expected_s = plan_read_s(j, &expected, j->data.n);
+	s.expected_s = plan_read_s(j, &expected, n);
 	if (scatters && env->c->rank == 0)
 		s.expected_s = 0;
 	const double threads = scatters ? 1 : j->cpus.threads;

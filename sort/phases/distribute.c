@@ -21,11 +21,12 @@ typedef struct by_rank {
 } by_rank;
 
 /* Copy the next n records for a rank; an exchange_fill. */
-static void by_rank_fill(void *by_rank_, int to, size_t n, unsigned char *buf)
+static size_t by_rank_fill(void *by_rank_, int to, size_t n, unsigned char *buf)
 {
 	by_rank *b = by_rank_;
 	atomic_fetch_add(&b->misfits, gather(b->recs, b->e + b->next[to], n, 0, buf));
 	b->next[to] += n;
+	return n;
 }
 
 /* Make the entries. The splitters are the records of this rank at its cuts. */

@@ -41,7 +41,7 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 			      .offset = out->offset,
 			      .recs = recs };
 	seen->records = 0;
-	seen->sum = (checksum){ 0, 0 };
+	seen->sum = (checksum){ 0 };
 	io_fd_will_read(&from.fd, direct, out->offset, recs * l->record_bytes);
 	const status rc = reader_inspect(&from, l, &j->env.m, seen, e);
 	output_close(&from.fd);
@@ -209,6 +209,9 @@ static status verify_sums(rank_env *env, uint64_t total, const part_summary *sum
 			       " is not the input's, %016" PRIx64 "%016" PRIx64,
 			       drops ? " (with the dropped records)" : "", came.hi, came.lo,
 			       sum->sum_in.hi, sum->sum_in.lo);
+	if (sum->sum_in.total != came.total)
+		return err_set(&env->e, ST_INVALID,
+			       "the sums of fields in the output are not the sums in the input");
 	return ST_OK;
 }
 
@@ -330,7 +333,7 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 	const layout *l = &s->lay;
 	const unsigned char *first = NULL, *last = NULL; /* keys, if there are records */
 	uint64_t n = 0;
-	checksum sum = { 0, 0 };
+	checksum sum = { 0 };
 	if (!path)
 		return NULL;
 	for (int i = from; i < to; i++) {

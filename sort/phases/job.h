@@ -178,10 +178,10 @@ typedef status job_step(job *j);
 
 /* In the order of sort/job.c, which describes each one. */
 job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budget,
-	phase_save_state, phase_read, phase_adapt, phase_plan_top, phase_sample, phase_split,
-	phase_split_inputs, phase_drop_rest, phase_split_keys, phase_merge, phase_distribute,
-	phase_single_rank, phase_close_gaps, phase_sync, phase_reread, phase_verify,
-	phase_save_output, phase_commit, phase_drop_checkpoints, phase_update_wisdom;
+	phase_save_state, phase_read, phase_adapt, phase_plan_folded, phase_plan_top, phase_sample,
+	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_merge,
+	phase_distribute, phase_single_rank, phase_close_gaps, phase_sync, phase_reread,
+	phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints, phase_update_wisdom;
 
 /* job_each - take n steps until one fails. After each step all ranks agree on its status. */
 static inline status job_each(job *j, job_step *const *step, size_t n)

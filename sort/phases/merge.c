@@ -71,7 +71,7 @@ static status merging_open_output(merging *x)
 				       .order = j->part.seen.order };
 		from->to = (merge_sink){ merged_room, merged_add, a };
 		if (settings_drops(env->o))
-			rc = selection_open(&a->selection, env, most - before);
+			rc = selection_open(&a->selection, env, most - before, false);
 		if (rc == ST_OK)
 			rc = writer_open(&a->to, &env->m, l, &to, &a->seen, &env->e);
 	}
@@ -91,8 +91,9 @@ static status end_lane(merging *x, size_t i)
 	const uint64_t bytes = env->o->lay.record_bytes, base = j->files.out.offset;
 	if (!a->to.raw)
 		return ST_OK;
-	selection_end(&a->selection, &a->to);
-	status rc = writer_flush(&a->to, &env->e);
+	status rc = selection_end(&a->selection, &a->to, &env->e);
+	if (rc == ST_OK)
+		rc = writer_flush(&a->to, &env->e);
 	dropped_join(&part->dropped, &a->selection.dropped);
 	r->verify_s += a->to.verify_s;
 	result_shift(r, PH_WRITE, a->to.wait_s / (double)x->l.p.lanes);
@@ -136,6 +137,7 @@ status phase_merge(job *j)
 		/* if ranks continue with runs of an earlier job, their order is another one */
 		.rank_at = j->work.shared.rank_at,
 		.own_place = workdir_place(j),
+		.folds = env->o->unique,
 		.threads = env->o->exchange_threads > 0
 	};
 	status rc = lanes_open(&x.l, &p, &env->e);
@@ -146,10 +148,8 @@ status phase_merge(job *j)
 	for (int i = 0; rc == ST_OK && i < env->c->size; i++) {
 		if (i == env->c->rank)
 			continue;
-		const uint64_t sent = lanes_sent(&x.l, i) * bytes;
-		leaving += sent;
-		result_sent(r, i, sent);
-		r->received_bytes += lanes_received(&x.l, i) * bytes;
+		for (size_t k = 0; k < p.lanes; k++)
+			leaving += x.l.lane[k].out.send[i] * bytes;
 	}
 	progress_sends(&env->c->progress, leaving);
 	dropped_join(&j->part.dropped, &j->cuts.dropped);
@@ -158,6 +158,14 @@ status phase_merge(job *j)
 		result_shift(r, PH_EXCHANGE, times.wait_s);
 		r->move_s += times.move_s;
 	}
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++) {
+		if (i == env->c->rank)
+			continue;
+		result_sent(r, i, lanes_sent(&x.l, i) * bytes);
+		r->received_bytes += lanes_received(&x.l, i) * bytes;
+	}
+	const dropped folded = lanes_dropped(&x.l);
+	dropped_join(&j->part.dropped, &folded);
 	for (size_t i = 0; rc == ST_OK && i < p.lanes; i++)
 		rc = end_lane(&x, i);
 	/* a rank that fails sends records of the largest key, so first ask whether one has failed

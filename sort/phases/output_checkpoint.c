@@ -153,7 +153,7 @@ static status find_saved(job *j, output_checkpoint *all)
 	const saved_output *was = &j->work.saved;
 	const share_plan *s = &j->next;
 	const size_t p = (size_t)c->size;
-	checksum mine = { 0, 0 }, sum = { 0, 0 };
+	checksum mine = { 0 }, sum = { 0 };
 	err e = { ST_OK, "" };
 	uint64_t planned = 0, before = 0;
 	if (was->part)

@@ -53,8 +53,8 @@ static status read_only_stream(job *j, run_formation_plan *p)
 	if (rc != ST_OK)
 		return rc;
 	share_plan *next = &j->next;
-	next->records = next->in[0] = next->out[0] = next->before[0] = d->n;
-	env->stats->planned_in = env->stats->planned_out = d->n;
+	next->records = next->in[0] = next->out[0] = next->before[0] = sorted_share_read(d);
+	env->stats->planned_in = env->stats->planned_out = next->records;
 	memory_plan_ended(j);
 	return ST_OK;
 }
@@ -98,7 +98,7 @@ static status read_share(job *j, run_formation_plan *p)
 		status rc = scatter_input(env, &k, &j->data);
 		if (env->o->scatter != SCATTER_DYNAMIC)
 			return rc;
-		const uint64_t mine = env->stats->planned_in = j->data.n;
+		const uint64_t mine = env->stats->planned_in = sorted_share_read(&j->data);
 		if (rc == ST_OK)
 			rc = job_replan(j);
 		return rc == ST_OK ? comm_allgather(env->c, &mine, j->next.in, sizeof mine) : rc;
@@ -134,12 +134,13 @@ status phase_read(job *j)
 					   .speed_history = measures ? &j->speeds : NULL },
 				 .b = &mp->sort,
 				 .ranks_here = j->cpus.ranks_here,
+				 .folds = o->unique,
 				 .keep = j->work.on ? &j->work.seal : NULL,
 				 .stop = j->work.on ? o->stop : NULL };
 	j->speeds.clock_s = usage_runnable_s;
 	p.dir = memory_plan_tmpdirs(j, &p.dirs);
 	const status rc = read_share(j, &p);
-	read_note(j, j->data.n);
+	read_note(j, sorted_share_read(&j->data));
 	/* Find how much of the input buffer is in huge pages. Reading smaps_rollup walks the page
 	 * table, so skip small buffers, and mapped files, which have no huge pages. */
 	uint64_t kb = 0;

@@ -380,7 +380,7 @@ status same_as_stated(rank_env *env, const input *in)
 		if (rc == ST_OK && (!shared || env->c->rank == 0))
 			rc = input_check_stated(&in->file[i], &env->e);
 		s->read_recs = 0;
-		s->read = (checksum){ 0, 0 };
+		s->read = (checksum){ 0 };
 	}
 	return comm_agree(env->c, rc);
 }

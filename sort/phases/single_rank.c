@@ -25,6 +25,7 @@ typedef struct workspace {
 	unsigned char *batch;
 	sorted_piece in;
 	unsigned char *front; /* a record */
+	fold_value *value;    /* of folded fields of a piece */
 	piece p;              /* the part of `in` that is written */
 	uint64_t first;       /* records of the output before p */
 	inspected seen;       /* the records of p that were written */
@@ -98,10 +99,9 @@ static void write_batches(single_rank *a, workspace *b)
 	const bool in_place = a->to.direct < 0; /* direct I/O needs aligned memory */
 	const double t0 = now_s();
 	double gather_s = 0;
-	if (p->front_count && e->code == ST_OK) {
-		selection_count(&a->selection, p->front, 1, &p->front_count, &p->dropped);
+	if (p->fronts && e->code == ST_OK &&
+	    selection_store(&a->selection, p->front, 1, p->front_value, &p->dropped, e) == ST_OK)
 		write_batch(a, b, p->front, 1, b->first++);
-	}
 	for (size_t done = 0, n; e->code == ST_OK && done < p->n; done += n) {
 		const uint64_t place = offset / l->record_bytes + b->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
@@ -116,10 +116,11 @@ static void write_batches(single_rank *a, workspace *b)
 		else
 			p->misfits += sorted_piece_gather(in, done, n, to);
 		trace_end(TRACE_GATHER, span);
-		selection_count(&a->selection, to, n, p->count ? p->count + done : NULL,
-				&p->dropped);
-		gather_s += now_s() - t1;
 		if (gather_misfits(p->misfits, e) == ST_OK)
+			(void)selection_store(&a->selection, to, n, p->value + done * l->folds,
+					      &p->dropped, e);
+		gather_s += now_s() - t1;
+		if (e->code == ST_OK)
 			write_batch(a, b, to, n, b->first + done);
 	}
 	/* Start to write a whole piece to the disk, because this suits the disk, and a later fsync
@@ -204,16 +205,15 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 		if (drops) {
 			/* wait until all earlier pieces are joined: only then the number of records
 			 * before this piece is known */
-			_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
 			piece *p = &b->p;
 			p->misfits = sorted_piece_entries(in);
 			p->order = in->room;
 			p->front = b->front;
+			p->value = b->value;
 			if (b->e.code != ST_OK)
 				p->n = 0; /* but join it, because other threads wait for that */
 			if (a->env->o->unique)
-				selection_thin(&a->selection, p, in->room,
-					       (uint64_t *)(void *)in->free);
+				selection_thin(&a->selection, p, in->room);
 			pthread_mutex_lock(&a->lock);
 			while (a->placed < in->number)
 				pthread_cond_wait(&a->turn, &a->lock);
@@ -222,7 +222,7 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 			a->placed++;
 			pthread_cond_broadcast(&a->turn);
 			pthread_mutex_unlock(&a->lock);
-			selection_drop_rest(&a->selection, p);
+			selection_drop_rest(&a->selection, p, &b->e);
 			(void)gather_misfits(p->misfits, &b->e);
 		}
 		pthread_mutex_lock(&a->lock);
@@ -264,13 +264,17 @@ static status alloc_workspaces(single_rank *a)
 		a->done[i].last_key = a->done[i].first_key + l->key_bytes;
 	}
 	if (drops)
-		rc = selection_open(&a->selection, env, output_most(a->j));
+		rc = selection_open(&a->selection, env, output_most(a->j),
+				    !sorted_share_is_folded(&a->j->data));
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++) {
 		workspace *w = &a->workspace[i];
 		w->batch = mem_array(&env->m, a->batch_bytes, 1, "output buffers", &env->e);
-		if (drops)
+		if (drops) {
 			w->front = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
-		rc = w->batch && (w->front || !drops)
+			w->value = mem_array(&env->m, a->from->most, l->folds * sizeof *w->value,
+					     "values of folded fields", &env->e);
+		}
+		rc = w->batch && ((w->front && w->value) || !drops)
 			     ? sorted_piece_open(&w->in, a->from, &env->m, &env->e)
 			     : ST_RESOURCE;
 	}
@@ -300,7 +304,7 @@ status phase_single_rank(job *j)
 		rc = output_open(j, &a.to);
 	if (rc == ST_OK && d->n > 0) {
 		rank_result *mine = env->stats;
-		checksum sum = { 0, 0 };
+		checksum sum = { 0 };
 		const double t0 = now_s();
 		pthread_mutex_init(&a.lock, NULL);
 		pthread_cond_init(&a.turn, NULL);
@@ -318,6 +322,7 @@ status phase_single_rank(job *j)
 			rc = a.from->ops->end(a.from, &sum, &env->e);
 		mine->sum_in = checksum_join(mine->sum_in, sum);
 	}
+	dropped_join(&j->part.dropped, &j->cuts.dropped);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o)) {
 		/* write the record that is held after the last piece */
 		workspace *held = &a.workspace[0];
@@ -325,6 +330,7 @@ status phase_single_rank(job *j)
 		held->verify_s = 0;
 		if (selection_last(&a.selection, held->front))
 			write_batch(&a, held, held->front, 1, a.placed_recs);
+		(void)err_join(&held->e, &a.selection.e);
 		j->part.seen = held->seen;
 		env->stats->verify_s += held->verify_s;
 		dropped_join(&j->part.dropped, &a.selection.dropped);
@@ -335,6 +341,7 @@ status phase_single_rank(job *j)
 		workspace *w = &a.workspace[i];
 		mem_free(&env->m, w->batch);
 		mem_free(&env->m, w->front);
+		mem_free(&env->m, w->value);
 		sorted_piece_close(&w->in, &env->m);
 	}
 	mem_free(&env->m, a.workspace);

@@ -89,7 +89,7 @@ status phase_split_keys(job *j)
 	mem_free(&env->m, recv);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = job_replan_out(j, mine, 0, "unique keys");
+		rc = job_replan_out(j, mine, j->cuts.dropped.records, "unique keys");
 	if (rc == ST_OK && !memory_plan_holds(j, mine))
 		rc = err_set(
 			&env->e, ST_RESOURCE,
@@ -138,6 +138,32 @@ status phase_split_inputs(job *j)
 	return rc;
 }
 
+static uint64_t u64_add(uint64_t a, uint64_t b)
+{
+	return a + b;
+}
+
+/* Return the part of the first n of `all` records that are among `left` ones. */
+static uint64_t scaled(uint64_t n, uint64_t left, uint64_t all)
+{
+	return all ? (uint64_t)((unsigned __int128)n * left / all) : 0;
+}
+
+status phase_plan_folded(job *j)
+{
+	rank_env *env = &j->env;
+	const uint64_t gone = j->data.dropped.records, all = j->shares.records;
+	uint64_t folded;
+	dropped_join(&j->cuts.dropped, &j->data.dropped); /* also counts that were set */
+	const status rc = comm_reduce(env->c, gone, u64_add, &folded);
+	if (rc != ST_OK || folded == 0)
+		return rc;
+	const uint64_t from = share_before(env, j->shares.out), left = all - u64_min(all, folded);
+	const uint64_t to = from + own_share(env, j->shares.out);
+	return job_replan_out(j, scaled(to, left, all) - scaled(from, left, all), gone,
+			      "records that are left");
+}
+
 status phase_plan_top(job *j)
 {
 	rank_env *env = &j->env;
@@ -182,7 +208,7 @@ static void drop_pieces(void *dropping_, unsigned worker)
 {
 	dropping *p = dropping_;
 	const sorted *s = p->s;
-	checksum sum = { 0, 0 };
+	checksum sum = { 0 };
 	size_t misfits = 0;
 	for (uint64_t at; (at = atomic_fetch_add(&p->next, DROP_RECS)) < sorted_total(s);)
 		for (size_t k = 0; k < s->count; k++) {

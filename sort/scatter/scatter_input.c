@@ -211,10 +211,12 @@ static status receiver_next(receiver *b)
 	if (rc != ST_OK)
 		return rc;
 	const block_header *h = receiver_slot(b, b->taken);
+	const block_rule whole = { 0 };
 	b->left = block_records(b->n, b->block_recs, b->taken);
 	const block_header wanted = block_for(0, c->rank, record_bytes, b->taken++, b->left);
 	b->rec = (const unsigned char *)(h + 1);
-	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
+	return b->damage.code == ST_OK ? block_check(h, &wanted, whole, &b->damage)
+				       : b->damage.code;
 }
 
 /* Copy the next n records, or fewer at the end (a record_take). ST_PEER if blocks are damaged. */

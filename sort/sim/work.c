@@ -178,10 +178,10 @@ WRAPPED(size_t, demand_gather, const demand_piece *p, size_t first, size_t n, un
 	return misfits;
 }
 
-WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t bytes)
+WRAPPED(checksum, checksum_records, const layout *l, const unsigned char *recs, size_t n)
 {
-	const checksum sum = __real_checksum_records(recs, n, bytes);
-	charge(host_rates()->copy_s * (double)(n * bytes) * comm_sim_scale());
+	const checksum sum = __real_checksum_records(l, recs, n);
+	charge(host_rates()->copy_s * (double)(n * l->record_bytes) * comm_sim_scale());
 	return sum;
 }
 

@@ -82,6 +82,24 @@ static json_t *file_id_json(const file_id *is)
 			 (json_int_t)is->born_s, "born_ns", (json_int_t)is->born_ns);
 }
 
+/* Return the total of folded fields as text; NULL if it is 0. */
+static json_t *total_json(checksum sum)
+{
+	return sum.total ? json_sprintf("%016" PRIx64, sum.total) : NULL;
+}
+
+static json_t *run_json(const run_note *n)
+{
+	json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:o, s:o*}", "number", (json_int_t)n->number,
+			      "first", (json_int_t)n->first, "records", (json_int_t)n->recs,
+			      "sample_stride", (json_int_t)n->stride, "checksum",
+			      json_checksum(n->sum), "total", total_json(n->sum));
+	if (n->kept == n->recs && checksum_equal(n->dropped, (checksum){ 0 }))
+		return o;
+	o = json_with(o, "kept", json_integer((json_int_t)n->kept));
+	return json_with(o, "checksum_dropped", json_checksum(n->dropped));
+}
+
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
 	char job[20], id[20], key[KEY_TEXT_BYTES];
@@ -98,14 +116,8 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 				  "mtime_ns", (json_int_t)n->mtime_ns, "ctime_s",
 				  (json_int_t)n->ctime_s, "ctime_ns", (json_int_t)n->ctime_ns));
 	}
-	for (size_t i = 0; i < s->made.runs; i++) {
-		const run_note *n = &s->made.run[i];
-		runs = json_and(
-			runs, json_pack("{s:I, s:I, s:I, s:I, s:o}", "number",
-					(json_int_t)n->number, "first", (json_int_t)n->first,
-					"records", (json_int_t)n->recs, "sample_stride",
-					(json_int_t)n->stride, "checksum", json_checksum(n->sum)));
-	}
+	for (size_t i = 0; i < s->made.runs; i++)
+		runs = json_and(runs, run_json(&s->made.run[i]));
 	for (size_t i = 0; i < s->files.runs; i++) {
 		const run_note *n = &s->files.run[i];
 		files = json_and(files, json_pack("{s:I, s:o}", "number", (json_int_t)n->number,
@@ -123,10 +135,11 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 	if (s->out.id == 0)
 		return doc;
 	return json_with(doc, "output",
-			 json_pack("{s:s, s:I, s:o, s:I, s:o}", "id", id, "records",
+			 json_pack("{s:s, s:I, s:o, s:I, s:o, s:o*}", "id", id, "records",
 				   (json_int_t)s->out.records, "checksum",
 				   json_checksum(s->out.sum), "dropped", (json_int_t)s->out.dropped,
-				   "checksum_dropped", json_checksum(s->out.sum_dropped)));
+				   "checksum_dropped", json_checksum(s->out.sum_dropped),
+				   "total_dropped", total_json(s->out.sum_dropped)));
 }
 
 /* Write the state if rc, the status of the previous step, is ST_OK. Release the lock of n. */
@@ -167,21 +180,29 @@ static status state_malformed(const char *name, const char *why, err *e)
 	return err_set(e, ST_REFUSED, "state %s: %s", quoted(name), why);
 }
 
+/* The checksum and the total of a document that does not mention them. */
+#define NO_SUM   "00000000000000000000000000000000"
+#define NO_TOTAL "0000000000000000"
+
 static bool parse_run(const resume_state *s, json_t *one, run_note *n)
 {
-	const char *sum;
-	json_int_t number, first, recs, stride;
+	const char *sum, *gone = NO_SUM, *total = NO_TOTAL;
+	json_int_t number, first, recs, stride, kept = -1;
 	const json_int_t most = INT64_MAX / s->lay.record_bytes;
-	if (json_unpack(one, "{s:I, s:I, s:I, s:I, s:s !}", "number", &number, "first", &first,
-			"records", &recs, "sample_stride", &stride, "checksum", &sum) != 0 ||
-	    !json_parse_checksum(sum, &n->sum) || number < 0 || number == INT64_MAX || first < 0 ||
-	    recs <= 0 || (uint64_t)recs > POS_MASK || recs > most || first > most - recs ||
-	    stride <= 0 || stride > RESUME_MOST_STRIDE)
+	if (json_unpack(one, "{s:I, s:I, s:I, s:I, s:s, s?s, s?I, s?s !}", "number", &number,
+			"first", &first, "records", &recs, "sample_stride", &stride, "checksum",
+			&sum, "total", &total, "kept", &kept, "checksum_dropped", &gone) != 0 ||
+	    !json_parse_checksum(sum, &n->sum) || !json_parse_hex(total, 1, &n->sum.total) ||
+	    !json_parse_checksum(gone, &n->dropped) || number < 0 || number == INT64_MAX ||
+	    first < 0 || recs <= 0 || (uint64_t)recs > POS_MASK || recs > most ||
+	    first > most - recs || stride <= 0 || stride > RESUME_MOST_STRIDE || kept == 0 ||
+	    kept > recs)
 		return false;
 	n->number = (uint64_t)number;
 	n->first = (uint64_t)first;
 	n->recs = (uint64_t)recs;
 	n->stride = (uint64_t)stride;
+	n->kept = (uint64_t)(kept < 0 ? recs : kept);
 	return true;
 }
 
@@ -249,14 +270,16 @@ static status parse_runs(resume_state *s, json_t *runs, json_t *files, const cha
 /* Parse the checkpoint of the output; it is NULL if the output was not complete. */
 static bool parse_output(resume_state *s, json_t *output)
 {
-	const char *id, *sum, *sum_dropped = "00000000000000000000000000000000";
+	const char *id, *sum, *sum_dropped = NO_SUM, *total = NO_TOTAL;
 	json_int_t n, gone = 0;
 	if (!output)
 		return true;
-	if (json_unpack(output, "{s:s, s:I, s:s, s?I, s?s !}", "id", &id, "records", &n, "checksum",
-			&sum, "dropped", &gone, "checksum_dropped", &sum_dropped) != 0 ||
+	if (json_unpack(output, "{s:s, s:I, s:s, s?I, s?s, s?s !}", "id", &id, "records", &n,
+			"checksum", &sum, "dropped", &gone, "checksum_dropped", &sum_dropped,
+			"total_dropped", &total) != 0 ||
 	    !json_parse_hex(id, 1, &s->out.id) || !json_parse_checksum(sum, &s->out.sum) ||
-	    !json_parse_checksum(sum_dropped, &s->out.sum_dropped) || s->out.id == 0 || n < 0 ||
+	    !json_parse_checksum(sum_dropped, &s->out.sum_dropped) ||
+	    !json_parse_hex(total, 1, &s->out.sum_dropped.total) || s->out.id == 0 || n < 0 ||
 	    n > INT64_MAX / s->lay.record_bytes || gone < 0 ||
 	    gone > INT64_MAX / s->lay.record_bytes)
 		return false;

@@ -36,8 +36,10 @@ typedef struct run_note {
 	uint64_t number;      /* of its file, see resume_state_run_name */
 	uint64_t first, recs; /* in the sequence of all ranks' records */
 	uint64_t stride;      /* of its samples */
+	uint64_t kept;        /* records after folding (kernel/fold.h), in the file */
 	checksum sum;
-	int32_t rank;  /* of the file */
+	checksum dropped; /* of the others, see dropped.sum */
+	int32_t rank;     /* of the file */
 	int32_t group; /* of the ranks that find the run (resume/states.h); not in the document */
 	file_id file;  /* as in the state of this rank */
 } run_note;

@@ -19,12 +19,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x33306e7572736568) /* "hesrun03" on a little-endian machine */
+#define MAGIC UINT64_C(0x34306e7572736568) /* "hesrun04" on a little-endian machine */
 
 typedef struct checkpoint_head {
-	uint64_t magic, job, first, recs;
+	uint64_t magic, job, first, recs, kept;
 	uint64_t end_bytes, block_bytes, blocks, sample_bytes;
-	checksum sum;
+	checksum sum, dropped;
 	uint64_t digest; /* of the members above, the checksums and the samples */
 } checkpoint_head;
 
@@ -35,11 +35,13 @@ static checkpoint_head checkpoint_head_of(const spill_layout *at, const run_chec
 				  .job = p->notes->s->job,
 				  .first = n->first,
 				  .recs = n->recs,
+				  .kept = n->kept,
 				  .end_bytes = at->end,
 				  .block_bytes = at->block_bytes,
 				  .blocks = at->blocks,
 				  .sample_bytes = sample_bytes,
-				  .sum = n->sum };
+				  .sum = n->sum,
+				  .dropped = n->dropped };
 }
 
 static uint64_t checkpoint_digest(const checkpoint_head *h, const uint64_t *sum, const void *sample)
@@ -62,7 +64,7 @@ static status sync_run(const spill_layout *at, const run_checkpoint_plan *p, err
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e)
 {
-	const spill_layout at = spill_run_layout(s, run, n->note.recs);
+	const spill_layout at = spill_run_layout(s, run, n->note.kept);
 	checkpoint_head h = checkpoint_head_of(&at, p, &n->note, n->sample_bytes);
 	h.digest = checkpoint_digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
@@ -92,7 +94,7 @@ typedef struct content {
 
 static size_t samples_of(const run_note *n, uint64_t stride)
 {
-	return (size_t)((n->recs - 1) / stride + 1);
+	return (size_t)((n->kept - 1) / stride + 1);
 }
 
 static status content_alloc(content *c, mem *m, const spill_layout *at, const run_note *n,
@@ -132,7 +134,7 @@ status run_checkpoint_look(const run_checkpoint_plan *p, run_note *note, mem *m,
 	char name[RESUME_NAME_BYTES];
 	resume_state_run_name(note->rank, note->number, name);
 	spill_layout at =
-		spill_layout_of(spill_block_bytes(l->record_bytes), l->record_bytes, note->recs);
+		spill_layout_of(spill_block_bytes(l->record_bytes), l->record_bytes, note->kept);
 	content c;
 	*is = false;
 	at.label = name;
@@ -158,7 +160,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, m
 			   run_checkpoint *n, err *e)
 {
 	const run_note *note = &n->note;
-	const spill_layout at = spill_run_layout(s, run, note->recs);
+	const spill_layout at = spill_run_layout(s, run, note->kept);
 	content c;
 	bool is;
 	status rc = content_alloc(&c, m, &at, note, &p->notes->s->lay, e);
@@ -168,7 +170,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, m
 		rc = err_set(e, ST_IO, "run %" PRIu64 " of %s has changed since it was checked",
 			     note->number, quoted(at.label));
 	if (rc == ST_OK)
-		rc = spill_run_adopt(s, run, note->recs, c.sum, e);
+		rc = spill_run_adopt(s, run, note->kept, c.sum, e);
 	/* the checkpoint may have more samples: take only every stride-th record */
 	const size_t every = n->stride / note->stride * c.item_bytes;
 	for (size_t i = 0; rc == ST_OK && i * c.item_bytes < n->sample_bytes; i++)

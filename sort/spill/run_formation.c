@@ -26,6 +26,7 @@ typedef struct ordered {
 	uint64_t first;
 	size_t n;
 	unsigned char *record; /* memory for one record */
+	dropped dropped;       /* by folding */
 	err e;                 /* the first failure of the worker */
 } ordered;
 
@@ -51,27 +52,36 @@ typedef struct run_formation {
 	err e;
 } run_formation;
 
-/* Write the records of a run in order, and store the item of every stride-th record as a sample,
- * with its place instead of its position. */
-static status run_write_once(run_formation *s, size_t run, const ordered *o, err *e)
+/* Store the item of every stride-th record of a run, of n records that are written after `before`
+ * others. runs_settle() sets their places. */
+static void run_sample(const run_formation *s, size_t run, uint64_t before,
+		       const unsigned char *recs, size_t n)
 {
 	const sorted_disk *d = &s->d->disk;
-	const size_t isz = item_bytes(&o->r.lay);
+	const layout *l = &s->p->load.lay;
+	for (uint64_t i = u64_round_up(before, d->stride); i < before + n; i += d->stride) {
+		item *it =
+			(void *)(d->sample + (d->sample_at[run] + i / d->stride) * item_bytes(l));
+		const records one = { recs + (i - before) * l->record_bytes, *l, s->p->load.rank };
+		const entry en = entry_make(one.base, l, 0);
+		item_of(it, &en, &one);
+	}
+}
+
+/* Write the records of a run in order, folded if requested. Set *note to what was written. */
+static status run_write_once(run_formation *s, size_t run, const ordered *o, run_note *note, err *e)
+{
+	const sorted_disk *d = &s->d->disk;
+	const layout *l = &o->r.lay;
 	const uint64_t end = o->first + o->n;
 	status rc = spill_run_begin(d->spill, run, o->n, e);
+	dropped gone = { 0 };
+	uint64_t written = 0;
 	demand_piece p;
 	for (uint64_t place = o->first; rc == ST_OK && place < end; place += p.n) {
 		const double taking = trace_begin();
 		demand_take(o->order, o->room, place, end, &p);
 		trace_end(TRACE_SORT, taking);
-		const uint64_t from = place - o->first;
-		for (uint64_t i = u64_round_up(from, d->stride); i < from + p.n; i += d->stride) {
-			item *it = (void *)(d->sample + (d->sample_at[run] + i / d->stride) * isz);
-			const uint64_t pos = p.number[i - from] & p.mask;
-			const entry en = entry_make(record_at(&o->r, pos), &o->r.lay, pos);
-			item_of(it, &en, &o->r);
-			it->lo = (it->lo & ~POS_MASK) | (s->d->disk.start[run] + i);
-		}
 		for (size_t at = 0, k; rc == ST_OK && at < p.n; at += k) {
 			k = p.n - at;
 			unsigned char *recs = spill_run_room(d->spill, run, &k);
@@ -82,40 +92,56 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, err
 			const double span = trace_begin();
 			rc = gather_misfits(demand_gather(&p, at, k, recs), e);
 			trace_end(TRACE_GATHER, span);
+			size_t n = k;
+			if (s->p->folds) {
+				fold_begin(l, recs, k, &gone);
+				n = fold_records(l, recs, k, &gone);
+			}
+			run_sample(s, run, written, recs, n);
+			written += n;
 			if (rc == ST_OK)
-				rc = spill_run_append(d->spill, run, recs, k, e);
+				rc = spill_run_append(d->spill, run, recs, n, e);
 		}
 	}
+	note->kept = written;
+	note->dropped = gone.sum;
 	return rc == ST_OK ? spill_run_end(d->spill, run, e) : rc;
 }
 
-/* Make the checkpoint of a run, without the checksum. */
+static size_t samples_of(const run_formation *s, uint64_t recs)
+{
+	return (size_t)(recs / s->p->b->stride + (recs % s->p->b->stride != 0));
+}
+
+/* Make the checkpoint of a run whose note is complete. */
 static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 {
-	const sorted_share *d = s->d;
+	const sorted_disk *d = &s->d->disk;
 	const size_t isz = item_bytes(&s->p->load.lay);
-	return (run_checkpoint){
-		.note = s->note[run],
-		.stride = s->p->b->stride,
-		.sample = d->disk.sample + d->disk.sample_at[run] * isz,
-		.sample_bytes = (d->disk.sample_at[run + 1] - d->disk.sample_at[run]) * isz
-	};
+	return (run_checkpoint){ .note = s->note[run],
+				 .stride = s->p->b->stride,
+				 .sample = d->sample + d->sample_at[run] * isz,
+				 .sample_bytes = samples_of(s, s->note[run].kept) * isz };
 }
 
 /* Write a run to the first directory with space; its records stay in memory until this succeeds. */
 static void run_write(run_formation *s, size_t run, ordered *o, checksum sum)
 {
+	run_note here = { .recs = o->n }, *note = s->p->keep ? &s->note[run] : &here;
 	while (o->e.code == ST_OK) {
 		err why = { ST_OK, "" };
-		const status rc = run_write_once(s, run, o, &why);
+		const status rc = run_write_once(s, run, o, note, &why);
 		if (rc == ST_OK)
 			break;
 		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
 			(void)err_join(&o->e, &why);
 	}
-	if (o->e.code == ST_OK && s->p->keep) {
-		run_checkpoint saved = run_checkpoint_of(s, run);
-		saved.note.sum = sum;
+	if (o->e.code != ST_OK)
+		return;
+	dropped_join(&o->dropped, &(dropped){ note->recs - note->kept, note->dropped });
+	note->sum = sum;
+	if (s->p->keep) {
+		const run_checkpoint saved = run_checkpoint_of(s, run);
 		(void)run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, &o->e);
 	}
 }
@@ -173,17 +199,45 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 }
 
 /* Add a run of n records. Return false if the plan does not allow it. */
-static bool add_run(sorted_share *d, const run_formation_plan *p, size_t n)
+static bool add_run(run_formation *s, size_t n)
 {
+	const run_formation_plan *p = s->p;
+	sorted_share *d = s->d;
 	sorted_disk *t = &d->disk;
 	const size_t k = t->s.count;
 	if (k == p->b->runs || n > p->load.n - t->start[k])
 		return false;
 	t->start[k + 1] = t->start[k] + n;
-	t->sample_at[k + 1] = t->sample_at[k] + n / t->stride + (n % t->stride != 0);
-	d->n += n;
+	t->sample_at[k + 1] = t->sample_at[k] + samples_of(s, n);
 	t->s.count++;
 	return true;
+}
+
+/* When all runs are complete: they may have fewer records than were planned. Close the gaps between
+ * them in the sequence of places, and between their samples, and set the places of the samples. */
+static void runs_settle(run_formation *s)
+{
+	sorted_disk *t = &s->d->disk;
+	const size_t isz = item_bytes(&s->p->load.lay);
+	uint64_t start = 0;
+	size_t to = 0;
+	for (size_t k = 0; k < t->s.count; k++) {
+		const uint64_t n = spill_run_recs(t->spill, k);
+		const size_t samples = samples_of(s, n);
+		memmove(t->sample + to * isz, t->sample + t->sample_at[k] * isz, samples * isz);
+		for (size_t i = 0; i < samples; i++) {
+			item *it = (void *)(t->sample + (to + i) * isz);
+			it->rank = s->p->load.rank;
+			it->lo = (it->lo & ~POS_MASK) | (start + i * t->stride);
+		}
+		t->start[k] = start;
+		t->sample_at[k] = to;
+		start += n;
+		to += samples;
+	}
+	t->start[t->s.count] = start;
+	t->sample_at[t->s.count] = to;
+	s->d->n = (size_t)start;
 }
 
 /* Choose the next run to make, and read its records if they come from a stream. Return false if all
@@ -206,7 +260,7 @@ static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 	pthread_mutex_lock(&s->stream_lock);
 	*run = s->d->disk.s.count;
 	if (!s->ended && s->take(s->source, worker_room(s, worker), (size_t)most, &n, e) == ST_OK &&
-	    n > 0 && !add_run(s->d, s->p, n))
+	    n > 0 && !add_run(s, n))
 		err_set(e, ST_RESOURCE, "the input has more than %" PRIu64 " records: %s",
 			s->d->disk.start[*run], s->p->full);
 	s->ended = s->ended || e->code != ST_OK || n < most;
@@ -231,10 +285,11 @@ static void worker_main(void *run_formation_, unsigned worker)
 		}
 		o.first = s->d->disk.start[run];
 		o.n = (size_t)(s->d->disk.start[run + 1] - o.first);
-		run_write(s, run, &o, (checksum){ 0, 0 });
+		run_write(s, run, &o, (checksum){ 0 });
 	}
 	demand_room_close(o.room);
 	pthread_mutex_lock(&s->lock);
+	dropped_join(&s->d->dropped, &o.dropped);
 	(void)err_join(&s->e, &o.e);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -266,19 +321,14 @@ static status pieces_open(run_formation *s, err *e)
 	}
 	status rc = run_notes_files(s->p->keep->notes, s->note, s->kept, count, e);
 	for (size_t run = 0; rc == ST_OK && run < count; run++) {
-		const uint64_t n = d->start[run + 1] - d->start[run];
+		const run_note *note = &s->note[run];
+		const uint64_t n = note->recs;
 		if (!s->kept[run])
 			continue;
 		run_checkpoint saved = run_checkpoint_of(s, run);
 		rc = run_checkpoint_load(d->spill, run, s->p->keep, s->m, &saved, e);
-		/* the samples contain places of an earlier job: set the places of this job */
-		for (size_t i = d->sample_at[run]; i < d->sample_at[run + 1]; i++) {
-			item *it = (void *)(d->sample + i * item_bytes(l));
-			const size_t at = i - d->sample_at[run];
-			it->rank = s->p->load.rank;
-			it->lo = (it->lo & ~POS_MASK) | (d->start[run] + at * s->p->b->stride);
-		}
-		s->d->sum = checksum_join(s->d->sum, saved.note.sum);
+		s->d->sum = checksum_join(s->d->sum, note->sum);
+		dropped_join(&s->d->dropped, &(dropped){ n - note->kept, note->dropped });
 		d->kept++;
 		d->kept_recs += n;
 		progress_add(PROGRESS_KEPT, n * l->record_bytes);
@@ -287,11 +337,11 @@ static status pieces_open(run_formation *s, err *e)
 }
 
 /* Add runs for n records. All runs except the last have the full length. */
-static void add_runs(sorted_share *d, const run_formation_plan *p, uint64_t n)
+static void add_runs(run_formation *s, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
-		k = u64_min(n, p->b->run_recs);
-		(void)add_run(d, p, (size_t)k);
+		k = u64_min(n, s->p->b->run_recs);
+		(void)add_run(s, (size_t)k);
 	}
 }
 
@@ -310,7 +360,7 @@ static status add_pieces(run_formation *s, err *e)
 	if (!s->note || !s->kept || !d->disk.names)
 		return ST_RESOURCE;
 	for (size_t i = 0; kept_runs_next(&keep->kept, b->run_recs, &p); i++) {
-		if (!add_run(d, s->p, (size_t)p.recs))
+		if (!add_run(s, (size_t)p.recs))
 			return err_set(e, ST_INTERNAL, "more runs than were planned");
 		s->kept[i] = p.run != NULL;
 		s->note[i] = p.run ? *p.run
@@ -383,7 +433,7 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 	reader *r = NULL;
 	status rc = open_runs(&s, e);
 	if (rc == ST_OK && !p->keep)
-		add_runs(out, p, l->n);
+		add_runs(&s, l->n);
 	else if (rc == ST_OK)
 		rc = pieces_open(&s, e);
 	if (rc == ST_OK && out->disk.kept < p->b->runs) {
@@ -399,6 +449,8 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 		reader_close(r);
 		mem_free(m, s.sample.recs);
 	}
+	if (rc == ST_OK)
+		runs_settle(&s);
 	end_writing(&s);
 	return rc;
 }
@@ -411,7 +463,7 @@ status run_formation_stream(record_take *take, void *from, const run_formation_p
 	status rc = open_runs(&s, e);
 	if (rc == ST_OK) {
 		out->verify_s = held.verify_s;
-		add_runs(out, p, held.n);
+		add_runs(&s, held.n);
 	}
 	if (rc == ST_OK && held.n > 0) { /* the stream was longer than memory */
 		rc = memory_share_sort(&p->load, m, &held, e);
@@ -424,11 +476,13 @@ status run_formation_stream(record_take *take, void *from, const run_formation_p
 	if (rc == ST_OK)
 		rc = workers_make_runs(&s, e);
 	if (rc == ST_OK && out->disk.s.count == 0) { /* an empty stream has one empty run */
-		(void)add_run(out, p, 0);
+		(void)add_run(&s, 0);
 		rc = spill_run_begin(out->disk.spill, 0, 0, e);
 		if (rc == ST_OK)
 			rc = spill_run_end(out->disk.spill, 0, e);
 	}
+	if (rc == ST_OK)
+		runs_settle(&s);
 	end_writing(&s);
 	return rc;
 }

@@ -15,7 +15,8 @@ typedef struct run_formation_plan {
 	size_t dirs;
 	unsigned ranks_here;             /* ranks that spill into the same directories */
 	const run_checkpoint_plan *keep; /* use kept runs, and keep the new ones; NULL: do not */
-	const atomic_bool *stop;         /* set: begin no more runs; NULL: never set */
+	bool folds; /* fold records with equal keys; out->n then counts those that are left */
+	const atomic_bool *stop; /* set: begin no more runs; NULL: never set */
 	const char *full; /* for a stream: the reason why it may have at most load.n records */
 } run_formation_plan;
 

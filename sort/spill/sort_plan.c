@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "io/io_fd.h"
 #include "kernel/demand.h"
+#include "kernel/fold.h"
 #include "spill.h"
 #include "sorted.h"
 
@@ -89,14 +90,20 @@ static unsigned single_threads(const sort_plan_query *q)
 	return (unsigned)u64_min(q->threads + SINGLE_WAITING, q->recs / SINGLE_RECS + 1);
 }
 
+/* Return the bytes for each record of a piece: two entries, and the values of its folded fields. */
+static uint64_t place_bytes(const sort_plan_query *q)
+{
+	return 2 * sizeof(entry) + q->lay.folds * sizeof(fold_value);
+}
+
 /* Return the memory of the threads that write from memory in a single rank. Each has a batch, and
- * entries for a bucket if records are dropped. */
+ * entries and values for a bucket if records are dropped. */
 static uint64_t single_bytes(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
 	const uint64_t most = u64_min(demand_sizes_for(q->recs).cap, q->recs);
 	const uint64_t batch = u64_min(most * rec, batch_bytes(data) + rec);
-	const uint64_t entries = q->drops ? 2 * most * sizeof(entry) : 0;
+	const uint64_t entries = q->drops ? most * place_bytes(q) : 0;
 	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
@@ -229,10 +236,10 @@ static uint64_t fit_merge(sort_plan *b, const sort_plan_query *q, uint64_t files
 {
 	const uint64_t rec = q->lay.record_bytes, key = q->lay.key_bytes;
 	const uint64_t piece = u64_min(MOST_PIECE_BYTES, bytes / PIECE_PART) / rec;
-	const uint64_t entries = bytes / ENTRIES_PART / (2 * sizeof(entry));
+	const uint64_t entries = bytes / ENTRIES_PART / place_bytes(q);
 	b->piece_recs = (size_t)u64_max(u64_min(piece, entries), files);
 	const uint64_t batch = u64_min(b->write_bytes + rec, b->piece_recs * rec);
-	const uint64_t each = batch + 4 * IO_FD_ALIGN + b->piece_recs * 2 * sizeof(entry) +
+	const uint64_t each = batch + 4 * IO_FD_ALIGN + b->piece_recs * place_bytes(q) +
 			      files * RANGE_BYTES + 4 * key;
 	const uint64_t fixed = b->workers * each + files * (SORTED_MERGE_FILE_BYTES + key);
 	if (bytes < fixed)

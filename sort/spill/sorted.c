@@ -107,7 +107,7 @@ static uint64_t memory_before(sorted *s, uint64_t lo, uint64_t hi, const item *i
 static checksum memory_sum(const sorted *s, uint64_t lo, uint64_t hi, size_t *misfits)
 {
 	sorted_memory *a = memory_of((sorted *)(uintptr_t)s);
-	checksum sum = { 0, 0 };
+	checksum sum = { 0 };
 	demand_piece p;
 	for (uint64_t at = lo; at < hi; at += p.n) {
 		pthread_mutex_lock(&a->lock);
@@ -115,7 +115,7 @@ static checksum memory_sum(const sorted *s, uint64_t lo, uint64_t hi, size_t *mi
 		*misfits += demand_misfits(&p, 0, p.n);
 		for (size_t i = 0; i < p.n; i++) {
 			const unsigned char *rec = record_at(&a->recs, p.number[i] & p.mask);
-			sum = checksum_join(sum, checksum_records(rec, 1, s->lay.record_bytes));
+			sum = checksum_join(sum, checksum_records(&s->lay, rec, 1));
 		}
 		pthread_mutex_unlock(&a->lock);
 	}

@@ -300,7 +300,7 @@ static status files_load(sorted *s_, sorted_load *l, err *e)
 	const status rc = files_read(s, l->k, l->first, l->n, l->to, e);
 	if (rc != ST_OK)
 		return rc;
-	l->sum = checksum_records(l->to, l->n, s_->lay.record_bytes);
+	l->sum = checksum_records(&s_->lay, l->to, l->n);
 	input_note_read(s->file[l->k].f, l->n, l->sum);
 	return ST_OK;
 }

@@ -6,6 +6,7 @@
 #define HETSORT_SPILL_SORTED_SHARE_H
 
 #include "io/reader.h"
+#include "kernel/fold.h"
 #include "sorted_files.h"
 
 /* Records from which the buckets of a sort are chosen. */
@@ -35,11 +36,25 @@ typedef struct sorted_share {
 	/* With --merge, [2 * runs]: this rank merges the records [cut[k], cut[runs + k]) of run k
 	 * of s. NULL: all records of each run. */
 	uint64_t *cut;
-	size_t n; /* records, so far */
-	checksum sum;
+	size_t n;        /* records, so far; without those that were folded into others */
+	checksum sum;    /* of the records that were read */
+	dropped dropped; /* by folding them in runs (kernel/fold.h) */
 	double sort_s;   /* time spent on sorting while reading, average of the threads */
 	double verify_s; /* time spent on checksums, sum of the threads */
 } sorted_share;
+
+/* sorted_share_is_folded - return whether records with equal keys were folded when they were read
+ * (kernel/fold.h): then their counts are set. */
+static inline bool sorted_share_is_folded(const sorted_share *d)
+{
+	return d->disk.spill != NULL;
+}
+
+/* sorted_share_read - return the number of records that were read. */
+static inline uint64_t sorted_share_read(const sorted_share *d)
+{
+	return d->n + d->dropped.records;
+}
 
 void sorted_share_free(mem *m, sorted_share *d);
 

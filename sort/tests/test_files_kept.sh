@@ -74,7 +74,7 @@ options_of() { # options_of WRITER COMMAND - set options, role and, for standard
   parts) options='-f -o T'; output= ;; # a set of which T is a part
   sim) options='-r T'; role=sim.txt ;;
   out) options='-o T'; role=page.html; output= ;; # of hetsort-report
-  sum) options=--sum; to=T output= ;;
+  sum) options=--checksum; to=T output= ;;
   stdout) options='-o -'; to=T output= ;;
   esac
   case "$1 $2" in check*) output= ;; *'stdout hetsort-report'* | *'stdout hetsort --explain'*) options= ;; esac

@@ -6,13 +6,13 @@ set -u
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync 30001 in && "$hetsort" --no-fsync --ranks 3 -o p.%r in && cat p.[0-2] >sorted || exit 1
-sum=$("$hetsort" -c --sum sorted)
+sum=$("$hetsort" -c --checksum sorted)
 for ranks in 1 2 4; do
-  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" -c --sum sorted
+  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" -c --checksum sorted
   is "$ranks processes" "$rc/$err/$out" "0//$sum"
 done
 for ranks in 2 3; do # three have a part each
-  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" -c --sum p.%r
+  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" -c --checksum p.%r
   is "$ranks processes, three parts" "$rc/$err/$out" "0//$sum"
 done
 run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -c p.1 p.2 p.0
@@ -22,7 +22,7 @@ own=(unshare -m) && [ "$(id -u)" -eq 0 ] || own=(unshare -rm)
 if "${own[@]}" mount -t tmpfs -o ro none /dev/shm 2>/dev/null; then
   for _ in 1 2 3 4; do # ranks end at different times
     run timeout 120 "${own[@]}" sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh \
-      "$ROOT/scripts/mpirun" 4 "$hetsort" -c --sum sorted
+      "$ROOT/scripts/mpirun" 4 "$hetsort" -c --checksum sorted
     is "4 processes without /dev/shm" "$rc/$err/$out" "0//$sum"
   done
 fi

@@ -95,7 +95,7 @@ checks "no records" 0 "" empty
 head -c 100 sorted >one
 checks "one record" 0 "" one empty one
 cat one one one >equal
-run "$hetsort" --check --sum equal one
+run "$hetsort" --check --checksum equal one
 is "equal keys" "$rc $(tail -n 1 <<<"$out")" "0 equal keys: 3"
 head -c 250 sorted >partial
 checks "a partial record" 2 "'partial' has 250 bytes, not a multiple of the record size 100: 50 left over" partial
@@ -105,13 +105,13 @@ checks "a partial record in a pipe" 2 "standard input ends with a partial record
 "$hetsort" --no-fsync --ranks 3 --report report --manifest set -o p.%r in
 first=$(grep -o '"checksum": "[0-9a-f]*"' report | head -n 1 | cut -d'"' -f4)
 wanted="records: 130000"$'\n'"checksum: $first"$'\n'"equal keys: 0"
-run "$hetsort" -c --sum sorted
+run "$hetsort" -c --checksum sorted
 is "the checksum equals the checksum in the report" "$rc $out" "0 $wanted"
-run "$hetsort" -c --sum sorted.2
-is "--sum continues after a disorder" "$rc $out" "1 $wanted"
-run "$hetsort" -c --sum p.%r
+run "$hetsort" -c --checksum sorted.2
+is "--checksum continues after a disorder" "$rc $out" "1 $wanted"
+run "$hetsort" -c --checksum p.%r
 is "parts without a manifest" "$rc $out" "0 $wanted"
-run "$hetsort" -c --sum set
+run "$hetsort" -c --checksum set
 is "parts of a manifest" "$rc $out" "0 $wanted"
 "$hetsort" --no-fsync --ranks 2 --record-size 50 --key 8,u16,desc --key 3,i32be --manifest fields -o f.%r in
 run "$hetsort" -c fields
@@ -120,9 +120,9 @@ checks "but options count" 2 "has records of 50 bytes, not 100" --key 8,u16 fiel
 mv f.0 f.2 && mv f.1 f.0 && mv f.2 f.1 # of one size
 checks "parts of a manifest that are not in order" 1 "record 0 of 'f.1' is out of order" fields
 mv set p.manifest
-run "$hetsort" -c --sum p.%r
+run "$hetsort" -c --checksum p.%r
 is "parts with a manifest" "$rc $out" "0 $wanted"
-run "$hetsort" -c --sum p.0 - p.2 < <(cat p.1)
+run "$hetsort" -c --checksum p.0 - p.2 < <(cat p.1)
 is "a pipe among parts" "$rc $out" "0 $wanted"
 last=$(($(wc -c <p.1) / 100 - 1))
 checks "parts in another order" 1 "record 0 of 'p.0' is out of order: its key $(key_of p.0 0) comes before the \
@@ -130,7 +130,7 @@ $(key_of p.1 $last) of record $last of 'p.1'" p.1 empty p.0 p.2
 rm p.0
 checks "the first part is missing" 2 "cannot open input 'p.0'" p.%r
 split -a 3 -d -b 20000 sorted many.
-run bash -c 'ulimit -n 24; exec "$@"' - "$hetsort" -c --sum --threads 2 many.*
+run bash -c 'ulimit -n 24; exec "$@"' - "$hetsort" -c --checksum --threads 2 many.*
 is "more parts than open files" "$rc $out" "0 $wanted"
 
 # --- each key once
@@ -145,11 +145,11 @@ checks "--unique: a disorder" 1 "comes before the" -u sorted.2
 for ranks in 2 3 5; do
   for way in sorted p.manifest p.%r "p.0 p.1 p.2" "$(echo many.*)"; do
     # shellcheck disable=SC2086 # names
-    run "$hetsort" -c --sum --ranks $ranks $way
+    run "$hetsort" -c --checksum --ranks $ranks $way
     is "$ranks ranks: ${way:0:20}" "$rc $out$err" "0 $wanted"
   done
-  run "$hetsort" -c --sum --ranks $ranks sorted.2
-  is "$ranks ranks: --sum continues after a disorder" "$rc $out" "1 $wanted"
+  run "$hetsort" -c --checksum --ranks $ranks sorted.2
+  is "$ranks ranks: --checksum continues after a disorder" "$rc $out" "1 $wanted"
   for at in 10 25999 51999 64999 86665 103999 129998; do # parts of 2, 3 and 5 ranks begin after some of them
     swap $at
     checks "$ranks ranks: records $at and the next exchanged" 1 "hetsort: record $((at + 1)) of 'swapped' is out of order: its \
@@ -157,7 +157,7 @@ key $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record
   done
   checks "$ranks ranks: files in another order" 1 "record 0 of 'p.0' is out of order" --ranks $ranks p.1 p.2 empty p.0
   checks "$ranks ranks: equal keys" 1 "record 1 of 'equal' is out of order" -u --ranks $ranks equal
-  run "$hetsort" -c --sum --ranks $ranks equal one
+  run "$hetsort" -c --checksum --ranks $ranks equal one
   is "$ranks ranks: equal keys are counted" "$rc $(tail -n 1 <<<"$out")" "0 equal keys: 3"
   run "$hetsort" -C --ranks $ranks swapped
   is "$ranks ranks: -C says nothing" "$rc $err$out" "1 "
@@ -173,7 +173,7 @@ checks "several ranks: a pipe" 2 "needs a single rank" --ranks 2 - <sorted
 
 # --- the report
 member() { grep -c -x -F "$1" report; }
-run "$hetsort" -c --sum --ranks 2 --report report sorted
+run "$hetsort" -c --checksum --ranks 2 --report report sorted
 is "report: in order" "$rc $(member '  "in_order": true,') $(member '  "disorder": null,') $(member '  "records": 130000,') \
 $(member "  \"checksum\": \"$first\",") $(grep -c '"records": 65000,' report)" "0 1 1 1 1 2"
 swap 77777
@@ -189,13 +189,13 @@ done <<'END'
 --memory=1G
 --top=3
 END
-run "$hetsort" --sum -o x in
-is "--sum without --check" "$rc ${err%%$'\n'*}" "2 hetsort: --sum requires --check"
-run "$hetsort" -C --sum sorted
-is "--sum with -C" "$rc" 2
-run bash -c '"$1" -c --sum sorted >/dev/full' - "$hetsort"
+run "$hetsort" --checksum -o x in
+is "--checksum without --check" "$rc ${err%%$'\n'*}" "2 hetsort: --checksum requires --check"
+run "$hetsort" -C --checksum sorted
+is "--checksum with -C" "$rc" 2
+run bash -c '"$1" -c --checksum sorted >/dev/full' - "$hetsort"
 is "a full device" "$rc" 3
-run "$hetsort" -c --sum --report - sorted
-is "--sum and --report=-" "$rc ${err%%$'\n'*}" "2 hetsort: --report=-: --sum prints to standard output"
+run "$hetsort" -c --checksum --report - sorted
+is "--checksum and --report=-" "$rc ${err%%$'\n'*}" "2 hetsort: --report=-: --checksum prints to standard output"
 checks "a report over an input" 2 "report 'sorted' is the same file as input 'sorted'" --report sorted sorted
 done_testing

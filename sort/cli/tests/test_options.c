@@ -25,10 +25,10 @@ static const char *company(const option_row *r)
 	       : strcmp(r->name, "resume") == 0       ? "--workdir=d"
 	       : strcmp(r->name, "emulate") == 0      ? "--speeds=1,2"
 	       : strcmp(r->name, "record-size") == 0  ? "--key=0,1"
-	       : strcmp(r->name, "sum") == 0          ? "--check"
+	       : strcmp(r->name, "checksum") == 0     ? "--check"
 	       : strcmp(r->name, "check") == 0        ? "--check"
 	       : strcmp(r->name, "check-silent") == 0 ? "--check-silent"
-	       : strcmp(r->name, "count") == 0        ? "--unique"
+	       : r->kind == OPT_FOLD                  ? "--unique"
 	       : is_sort(r)                           ? "--explain"
 						      : "--stable";
 }
@@ -71,7 +71,7 @@ static const char *argument(const option_row *r, char buf[WORD_BYTES])
 		return r->choices[option_load(&plain, r->field) == 0 ? 1 : 0];
 	case OPT_KEY:
 		return "1,2";
-	case OPT_COUNT:
+	case OPT_FOLD:
 		return "50,u32";
 	case OPT_MEMORY:
 		return "1G";
@@ -120,7 +120,11 @@ static void options_are_refused_twice(void **state)
 		settings o;
 		err e;
 		const bool may = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY;
-		snprintf(said, sizeof said, "--%s is given twice", r->name);
+		if (r->kind == OPT_FOLD) /* several fields, which must not overlap */
+			snprintf(said, sizeof said, "--%s: bytes 50 to 53 are also used by --%s",
+				 r->name, r->name);
+		else
+			snprintf(said, sizeof said, "--%s is given twice", r->name);
 		assert_int_equal(parse(&o, r, argument(r, buf), 2, &e), may ? ST_OK : ST_REFUSED);
 		assert_string_equal(e.text, may ? "" : said);
 	}

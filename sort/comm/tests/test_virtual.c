@@ -161,12 +161,12 @@ static status break_rank_1(comm *c, void *arg)
 	memset(a, 1 + c->rank, sizeof a);
 	memset(b, 0, sizeof b);
 	if (c->rank == 0)
-		bad += comm_send(c, a, 1, 1, 2, &odd) != ST_OK;
+		bad += comm_send(c, a, 2, 1, 2, &odd) != ST_OK;
 	pthread_barrier_wait(arg);
 	if (c->rank == 1) {
 		bad += comm_recv(c, b, sizeof b, 0, 0, &in) != ST_OK;
 		bad += comm_send(c, a, sizeof a, 0, 1, &out) != ST_OK;
-		bad += comm_recv(c, a, 2, 0, 2, &odd) == ST_OK || !atomic_load(&c->broken);
+		bad += comm_recv(c, a, 1, 0, 2, &odd) == ST_OK || !atomic_load(&c->broken);
 		memset(&in, 0xff, sizeof in);
 		memset(&out, 0xff, sizeof out);
 	}

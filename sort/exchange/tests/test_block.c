@@ -25,6 +25,8 @@ static const block_header fields = {
 	.from = 2, .to = 5, .record_bytes = RECORD_BYTES, .block = 12, .records = RECORDS
 };
 
+static const block_rule whole = { 0 };
+
 static void make_message(message *m, uint64_t records)
 {
 	for (size_t i = 0; i < BYTES; i++)
@@ -43,7 +45,7 @@ static void test_whole(void **state)
 		make_message(&m, n);
 		wanted.records = n;
 		err e = { ST_OK, "" };
-		assert_int_equal(block_check(&m.h, &wanted, &e), ST_OK);
+		assert_int_equal(block_check(&m.h, &wanted, whole, &e), ST_OK);
 		assert_int_equal(e.code, ST_OK);
 	}
 }
@@ -56,10 +58,26 @@ static void test_any_bit(void **state)
 	for (size_t bit = 0; bit < 8 * (size_t)BYTES; bit++) {
 		err e = { ST_OK, "" };
 		m.byte[bit / 8] ^= (unsigned char)(1 << bit % 8);
-		assert_int_equal(block_check(&m.h, &fields, &e), ST_PEER);
+		assert_int_equal(block_check(&m.h, &fields, whole, &e), ST_PEER);
 		assert_non_null(strstr(e.text, "rank 2"));
 		assert_non_null(strstr(e.text, "block 12"));
 		m.byte[bit / 8] ^= (unsigned char)(1 << bit % 8);
+	}
+}
+
+/* A block of folded records may be shorter than its room, but not longer. */
+static void test_shorter(void **state)
+{
+	const block_rule shorter = { .shorter = true };
+	(void)state;
+	for (uint64_t n = 0; n <= RECORDS; n++) {
+		err e = { ST_OK, "" };
+		block_header wanted = fields;
+		message m;
+		make_message(&m, n);
+		assert_int_equal(block_check(&m.h, &wanted, shorter, &e), ST_OK);
+		wanted.records = n - (n > 0);
+		assert_int_equal(block_check(&m.h, &wanted, shorter, &e), n > 0 ? ST_PEER : ST_OK);
 	}
 }
 
@@ -77,7 +95,7 @@ static void test_another(void **state)
 	other[4].records--;
 	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
 		err e = { ST_OK, "" };
-		assert_int_equal(block_check(&m.h, &other[i], &e), ST_PEER);
+		assert_int_equal(block_check(&m.h, &other[i], whole, &e), ST_PEER);
 	}
 }
 
@@ -104,9 +122,8 @@ static void test_hashes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_any_bit),
-		cmocka_unit_test(test_another),
+		cmocka_unit_test(test_whole),   cmocka_unit_test(test_any_bit),
+		cmocka_unit_test(test_shorter), cmocka_unit_test(test_another),
 		cmocka_unit_test(test_hashes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ typedef struct setting {
 	bool inside, messages, mixed; /* mixed: odd ranks are on another host */
 	bool driven;                  /* only the main thread may move messages */
 	uint64_t most;                /* records of a stream */
+	uint64_t every;               /* of which only every such record is left, by folding */
 	atomic_int wrong;
 } setting;
 
@@ -62,13 +63,16 @@ static status streams_open(streams *t, setting *s, comm *c, size_t lane)
 	return ST_OK;
 }
 
-static void fill(void *outgoing, int to, size_t n, unsigned char *buf)
+static size_t fill(void *outgoing, int to, size_t n, unsigned char *buf)
 {
 	const streams *t = outgoing;
-	for (size_t i = 0; i < n; i++) {
+	size_t done = 0;
+	while (done < n && t->filled[to] < t->send[to]) {
 		const test_record r = { (uint64_t)t->c->rank, (uint64_t)to, t->filled[to]++ };
-		memcpy(buf + i * RECORD, &r, RECORD);
+		if (r.at % t->s->every == 0)
+			memcpy(buf + done++ * RECORD, &r, RECORD);
 	}
+	return done;
 }
 
 /* Count the messages of all ranks. All ranks use the same backend. With `driven`, the main thread
@@ -116,12 +120,15 @@ static void read_stream(streams *t, int from)
 	for (size_t n = 1; t->rc == ST_OK && n > 0;) {
 		const unsigned char *recs;
 		t->rc = exchange_next(t->x, from, &recs, &n);
-		for (size_t i = 0; t->rc == ST_OK && i < n; i++, at++) {
+		for (size_t i = 0; t->rc == ST_OK && i < n; i++, at += s->every) {
 			const test_record r = { (uint64_t)from, (uint64_t)t->c->rank, at };
 			atomic_fetch_add(&s->wrong, memcmp(recs + i * RECORD, &r, RECORD) != 0);
 		}
 	}
-	atomic_fetch_add(&s->wrong, at != t->recv[from]);
+	const uint64_t left = (t->recv[from] + s->every - 1) / s->every;
+	atomic_fetch_add(&s->wrong, at != left * s->every);
+	if (from != t->c->rank)
+		atomic_fetch_add(&s->wrong, exchange_received(t->x, from) != left);
 }
 
 static void *read_all(void *streams_)
@@ -150,6 +157,7 @@ static status move(setting *s, comm *c, streams *t, size_t lanes, err *e)
 					  .outgoing = &t[k],
 					  .send = t[k].send,
 					  .recv = t[k].recv,
+					  .folds = s->every > 1,
 					  .threads = s->threads,
 					  .lane = (unsigned)k,
 					  .budget_bytes = LEAST_BUDGET,
@@ -216,8 +224,9 @@ static status on_rank(comm *c, void *setting_)
 static void run(setting *s)
 {
 	err e = { ST_OK, "" };
-	for (int threads = 0; threads <= 1; threads++) {
-		s->threads = threads;
+	for (int k = 0; k < 4; k++) {
+		s->threads = k % 2;
+		s->every = k < 2 ? 1 : 3;
 		s->wrong = started = 0;
 		assert_int_equal(comm_local_run(s->ranks, on_rank, s, &e), ST_OK);
 		assert_int_equal(s->wrong, 0);

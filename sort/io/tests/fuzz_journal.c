@@ -100,8 +100,9 @@ static void check_removed(const void *old, size_t size)
 	bool stated = false;
 	path_of(path, parts[2]);
 	for (size_t bytes = 1; bytes <= 4; bytes *= 2) {
+		const layout one = { .record_bytes = (uint32_t)bytes };
 		json_t *sum = json_checksum(
-			checksum_records((const unsigned char *)"cccc", 4 / bytes, bytes));
+			checksum_records(&one, (const unsigned char *)"cccc", 4 / bytes));
 		fuzz_check(sum != NULL);
 		stated |= old && memmem(old, size, json_string_value(sum), 32) != NULL;
 		json_decref(sum);

@@ -28,14 +28,14 @@ read_set() {
     merge) run "$hetsort" -q -o got --merge d/out.manifest ;;
     merged) run "$hetsort" -q -o got --ranks 2 --merge "${names[@]}" ;;
     check) run "$hetsort" --check -q --ranks $news d/out.%r ;;
-    summed) run "$hetsort" --check --sum "${names[@]}" ;;
+    summed) run "$hetsort" --check --checksum "${names[@]}" ;;
     explain) run "$hetsort" --explain -o got d/out.%r ;;
     root) run "$hetsort" -q -o got --ranks 2 --source root "${names[@]}" ;;
     link) mkdir linked; ln -s "${names[@]/#/../}" linked; run "$hetsort" -q -o got linked/out.[0-9]* ;;
   esac
 }
 
-sum_of() { "$hetsort" --check --sum "$1" | sed -n 's/^checksum: //p'; }
+sum_of() { "$hetsort" --check --checksum "$1" | sed -n 's/^checksum: //p'; }
 
 # what_was_read WAY - print old, new, refused, some (a set, but not which one), or MIXTURE
 what_was_read() {

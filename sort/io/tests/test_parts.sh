@@ -81,8 +81,8 @@ for by in p.%r p.manifest "--ranks 4 p.%r" "--ranks 3 p.%r" "--ranks 2 p.manifes
 done
 for by in p.%r p.manifest "--ranks 3 p.manifest" "--ranks 4 p.%r"; do
   # shellcheck disable=SC2086  # words
-  run "$hetsort" --check --sum $by
-  is "a byte changed, --check --sum $by" "$rc/$out/$(grep -c "$altered" <<<"$err")" 3//1
+  run "$hetsort" --check --checksum $by
+  is "a byte changed, --check --checksum $by" "$rc/$out/$(grep -c "$altered" <<<"$err")" 3//1
 done
 run "$hetsort" -q -o out p.0 p.1 p.2 p.3
 is "a byte changed, parts by their names: no checksum is known" "$rc" 0
@@ -185,7 +185,7 @@ sorts "out.* and a file" all g.* more
 "$hetsort" -q --manifest one.list -o one in
 sorts "a file with its manifest" expected --merge one*
 sorts "a file with its manifest, and out.*" all one* deep/q.* deep/set
-for how in --check "--check --ranks 3" "--check --sum" --check-manifest; do
+for how in --check "--check --ranks 3" "--check --checksum" --check-manifest; do
   # shellcheck disable=SC2086  # words
   {
     run "$hetsort" $how g.manifest

@@ -5,7 +5,7 @@ begin_with() { # begin_with RECORDS - in the test's directory: in, and expected,
   cd "$TEST_TMP" && "$BIN/gensort" --no-fsync "$1" in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
 }
 has_checkpoint() { # has_checkpoint RANK - does it have a run with a checkpoint, whose head is written last?
-  grep -q -s -a hesrun03 store/hetsort-rank"$1".run*
+  grep -q -s -a hesrun04 store/hetsort-rank"$1".run*
 }
 merged() { # print whether an earlier job had merged all: "done" or "no", or both if ranks differ
   sed -n 's/^ *"merge": "\(.*\)".*/\1/p' report | sort -u | paste -sd' '

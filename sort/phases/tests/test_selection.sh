@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# --unique, --count, --top and --partition-only as users apply them: parts, streams, typed keys, reports, and jobs that are
+# --unique, --count, --sum, --min, --max, --top and --partition-only as users apply them: parts, streams, typed keys, reports, and jobs that are
 # killed and resumed; contradictions are refused. test_selection.c draws ways to sort.
 # shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words
 set -u
@@ -110,6 +110,10 @@ refused "--count: bytes 12 to 19 do not fit a record of 16 bytes" -u --count 12,
 refused "must be OFFSET,u32 or OFFSET,u64" -u --count 8,u16
 refused "must be OFFSET,u32 or OFFSET,u64" -u --count 8,f32
 refused "must be OFFSET,u32 or OFFSET,u64" -u --count 5
+refused "--sum requires --unique" --sum 8,u32
+refused "--max: bytes 10 to 11 are also used by --min" -u --min 8,u32 --max 10,u16
+refused "only integers are added: the sum of floats depends on their order" -u --sum 8,f64
+refused "must be OFFSET,TYPE with a type such as u32" -u --sum 8,4
 refused "must be a whole number from 1 to 9223372036854775807" --top 0
 refused "--unique cannot be combined with --partition-only" --partition-only -u
 refused "--top cannot be combined with --partition-only" --partition-only --top 3
@@ -134,6 +138,59 @@ for ranks in 1 3; do
       *) is "$ranks ranks, $point: another choice is refused" "$err" ... ;; esac
     sort_ --ranks $ranks -u --workdir store --resume -o out in
     is_as "$ranks ranks, killed in $point: resumed" unique out
+  done
+done
+# --- sums: each byte of the field is so small that it has no carry, so that awk can add bytes
+export LC_ALL=C
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%03d%c%c%c%c\n", (i * i + 7) % 701, 1 + i % 4, 1 + i % 3, 1, 1 + i % 3 }' >bytes
+head -c 80000 bytes >bytes.0 && tail -c +80001 bytes >bytes.1
+adding='{ k = substr($0, 1, 3); if (!(k in n)) key[keys++] = k; n[k]++
+  for (c = 0; c < 4; c++) sum[k, c] += index(all, substr($0, 4 + c, 1)) }
+  END { for (i = 0; i < keys; i++) { k = key[i]; printf "%s%c%c%c%c\n", k, sum[k, 0], sum[k, 1], sum[k, 2], sum[k, 3] } }'
+sort -s -k1.1,1.3 bytes | awk "BEGIN { for (i = 1; i < 9; i++) all = all sprintf(\"%c\", i) } $adding" >added
+adds="--record-size 8 --key 0,3 --unique --sum 3,u32be"
+added() { # added NAME FILE... - the files together are the expected sums
+  local name=$1; shift
+  is "$name" "$rc/$err/$(cat "$@" | cmp - added 2>&1)" 0//
+}
+for way in "" "--ranks 3" "--ranks 4 --strategy distribute" "--ranks 3 --source root" "--workdir ." "--ranks 3 --workdir ." "--verify reread"; do
+  run "$hetsort" $adds $way -f -o out bytes
+  added "--sum ${way:-one rank}" out
+done
+run "$hetsort" $adds --ranks 2 -f -o part.%r bytes.%r
+added "--sum, a file for each rank" part.0 part.1
+run "$hetsort" --check-manifest part.manifest
+is "--sum: the manifest is right" "$rc/$err" 0/
+cat bytes | "$hetsort" $adds >out
+rc=$? err=''
+added "--sum in a pipe" out
+run "$hetsort" $adds -f -o one bytes.0 && run "$hetsort" $adds -f -o two bytes.1
+for ranks in 1 3; do
+  run "$hetsort" $adds --merge --ranks $ranks -f -o out one two
+  added "sums merged on $ranks" out
+done
+{ printf head; cat bytes; printf end; } >framed
+run "$hetsort" $adds --ranks 3 --skip-header 4 --skip-trailer 3 -f -o out framed
+is "--sum between header and trailer" "$rc/$err/$( (printf head; cat added; printf end) | cmp - out 2>&1)" 0//
+head -n 50 added >top.added
+for way in "" "--ranks 3" "--ranks 3 --workdir ."; do
+  run "$hetsort" $adds --top 50 $way -f -o out bytes
+  is "--sum --top ${way:-one rank}" "$rc/$err/$(cmp out top.added 2>&1)" 0//
+done
+for way in "" "--ranks 3" "--workdir ." "--top 1"; do
+  run "$hetsort" --record-size 8 --key 0,3 --unique --sum 7,u8 $way -o new bytes
+  is "--sum does not fit, ${way:-one rank}" "$rc/$(ls new 2>/dev/null)" 1/
+  ok "--sum does not fit, ${way:-one rank}: the key" grep -q -e '--sum=7,u8: the sum of the records with the key 30[0-9]* does not fit the field' <<<"$err"
+done
+run "$hetsort" $adds --min 0,u8 -o new bytes
+is "a field of the key" "$rc ${err%%$'\n'*}" "2 hetsort: --min: bytes 0 to 0 are part of the key"
+for ranks in 1 3; do
+  for point in checkpoint:0 write:0 commit:0; do
+    rm -rf store out
+    run env HETSORT_FAIL=kill@$point "$failing" $adds --ranks $ranks --workdir store -o out bytes
+    is "--sum, $ranks ranks, killed in $point" "$rc" 137
+    run "$hetsort" $adds --ranks $ranks --workdir store --resume -o out bytes
+    added "--sum, $ranks ranks, killed in $point: resumed" out
   done
 done
 is "nothing is left" "$(find . -name '.hetsort-*' -o -path './store/*')" ""

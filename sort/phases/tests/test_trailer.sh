@@ -44,7 +44,7 @@ for what in "$by_size" "$by_count" "$by_count --skip-trailer 3000"; do
     is "--check finds disorder, $what, $ranks ranks" "$rc" 1
   done
   is "in a pipe, $what" "$(cat a | "$hetsort" $what | cmp - one.expected 2>&1)" ""
-  run "$hetsort" --check --sum $what - < <(cat one.expected)
+  run "$hetsort" --check --checksum $what - < <(cat one.expected)
   is "--check of a stream, $what" "$rc/$err/$(printf %s "$out" | sed -n "s/^records: *//p")" 0//20000
   run "$hetsort" --explain $what -o new a
   is "--explain, $what" "$rc/$(ls new 2>/dev/null)" 0/

@@ -29,7 +29,7 @@ continues() { # continues NAME ARGUMENT... - the next job succeeds, and leaves n
 }
 few() { [ -n "${HETSORT_LONG:-}" ] || [ $((turn++ % 4)) -eq 0 ]; }
 complete_runs() { # count runs with a checkpoint, whose head is written last and begins with these bytes
-  grep -l -a hesrun03 store/hetsort-rank*.run* 2>/dev/null | wc -l | tr -d ' '
+  grep -l -a hesrun04 store/hetsort-rank*.run* 2>/dev/null | wc -l | tr -d ' '
 }
 
 # killed in every phase, resumed by other ranks

@@ -44,7 +44,7 @@ tail -c +7 h.wanted >h.records
 "$hetsort" --no-fsync -m -o h.ab a b && { printf header; cat h.ab; } >h.wanted
 merges "after headers" h.wanted --skip-header 6 h.a h.b
 run "$hetsort" --no-fsync -m --report report -f -o out a b c
-sum=$("$hetsort" -c --sum out | sed -n 's/^checksum: //p')
+sum=$("$hetsort" -c --checksum out | sed -n 's/^checksum: //p')
 ok "the report has the checksum of the input" grep -q "\"checksum\": \"$sum\"" report
 ok "the report has --merge" grep -q '"merge": true' report
 
