@@ -49,6 +49,17 @@ cp --remove-destination expected rank1/in
 on "host=1,boot=1 host=1,boot=2" --no-fsync --force -o "$PWD/out.%r" in
 is "two hosts: files with the same numbers" "$rc/$err" 0/
 
+# Records that are folded make messages shorter than their room, also in fragments.
+fold=(--key 0,1 --unique --count 50,u64 --max 60,i32)
+"$BIN/hetsort" -q "${fold[@]}" -o folded expected
+for most in 1000 4096 256M; do
+  rm -f out.*
+  on "host=1,boot=1 host=2,boot=1" --no-fsync --speeds 1,1 "${fold[@]}" --max-message $most -o "$PWD/out.%r" in
+  is "records folded, messages of at most $most bytes" "$rc/$err/$(cat out.0 out.1 | cmp - folded 2>&1)" 0//
+done
+is "few bytes were sent" "$(on "host=1,boot=1 host=2,boot=1" --no-fsync "${fold[@]}" --report=- -f -o "$PWD/out.%r" in
+  sed -n 's/^ *"sent": \([0-9]*\).*/\1/p' <<<"$out" | awk '{ n += $1 } END { print n < 200000 }')" 1
+
 # rates "SEEN0 SEEN1" - print the kind of rates that a plan uses: hosts are measured, ranks of one host are not
 rates() {
   on "$1" --explain in
