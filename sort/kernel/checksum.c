@@ -22,17 +22,36 @@ static inline checksum checksum_of_size(const unsigned char *recs, size_t n, siz
 	return (checksum){ (uint64_t)(sum >> 64), (uint64_t)sum, 0 };
 }
 
+/* Add up an integer of n records, modulo 2^64. */
+static inline __attribute__((always_inline)) uint64_t
+total(const unsigned char *p, size_t n, size_t stride, uint32_t bytes, bool little, bool has_sign)
+{
+	const unsigned up = 64 - 8 * bytes;
+	uint64_t sum = 0;
+	for (; n > 0; n--, p += stride) {
+		const uint64_t v = fold_bits(p, bytes, little) << up;
+		sum += has_sign ? (uint64_t)((int64_t)v >> up) : v >> up;
+	}
+	return sum;
+}
+
 /* Return the total of the fields that are added up. */
 static uint64_t totals(const layout *l, const unsigned char *recs, size_t n)
 {
-	uint64_t total = 0;
+	const size_t stride = l->record_bytes;
+	uint64_t sum = 0;
 	for (uint32_t i = 0; i < l->folds; i++) {
 		const key_field *f = &l->fold[i];
-		for (size_t k = 0; f->fold == FOLD_SUM && k < n; k++)
-			total +=
-				fold_factor(i) * (uint64_t)fold_load(f, recs + k * l->record_bytes);
+		const unsigned char *p = recs + f->off;
+		const bool has_sign = f->type == KEY_TYPE_SIGNED, little = f->little;
+		if (f->fold != FOLD_SUM)
+			continue;
+		sum += fold_factor(i) * (f->bytes == 8 ? total(p, n, stride, 8, little, false)
+					 : f->bytes == 4
+						 ? total(p, n, stride, 4, little, has_sign)
+						 : total(p, n, stride, f->bytes, little, has_sign));
 	}
-	return total;
+	return sum;
 }
 
 checksum checksum_records(const layout *l, const unsigned char *recs, size_t n)

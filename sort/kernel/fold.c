@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fold.h"
 
-void fold_store(const key_field *f, unsigned char *rec, fold_value v)
-{
-	const unsigned bits = 8 * f->bytes;
-	uint64_t raw = (uint64_t)v;
-	if (f->fold == FOLD_COUNT && v >> bits)
-		raw = ~UINT64_C(0);
-	if (f->type == KEY_TYPE_FLOAT && v < 0) /* the sign, and the bits that fold_load negated */
-		raw = (uint64_t)(-v - 1) | UINT64_C(1) << (bits - 1);
-	for (uint32_t i = 0; i < f->bytes; i++)
-		rec[f->off + (f->little ? i : f->bytes - 1 - i)] = (unsigned char)(raw >> 8 * i);
-}
-
 /* Add to d the checksum of records that have changed, without their totals: sums have only moved.
  */
 static void dropped_change(dropped *d, checksum before, checksum after)
@@ -49,15 +37,22 @@ static bool fold_pair(const layout *l, unsigned char *to, const unsigned char *r
 	return true;
 }
 
-size_t fold_records(const layout *l, unsigned char *recs, size_t n, dropped *d)
+/* Do fold_records. The first bytes of keys are compared as numbers: w is their window. */
+static inline __attribute__((always_inline)) size_t fold_records_as(const layout *l,
+								    const key_window *w,
+								    unsigned char *recs, size_t n,
+								    dropped *d, window_kind of)
 {
 	const size_t bytes = l->record_bytes;
+	const bool whole = l->key_bytes <= KEY_WINDOW_BYTES;
+	uint64_t last = key_window_read_as(of, l, w, recs);
 	checksum before = { 0 }; /* of the record at `to`, if it has changed */
 	unsigned char *to = recs;
 	bool changed = false;
 	for (const unsigned char *rec = recs + bytes, *end = recs + n * bytes; rec < end;
 	     rec += bytes) {
-		if (key_compare(l, to, rec) == 0) {
+		const uint64_t first = key_window_read_as(of, l, w, rec);
+		if (first == last && (whole || key_compare(l, to, rec) == 0)) {
 			if (l->folds && !changed)
 				before = checksum_records(l, to, 1);
 			if (fold_pair(l, to, rec)) {
@@ -70,6 +65,7 @@ size_t fold_records(const layout *l, unsigned char *recs, size_t n, dropped *d)
 		if (changed)
 			dropped_change(d, before, checksum_records(l, to, 1));
 		changed = false;
+		last = first;
 		to += bytes;
 		if (to != rec)
 			record_copy(to, rec, l->record_bytes);
@@ -77,4 +73,11 @@ size_t fold_records(const layout *l, unsigned char *recs, size_t n, dropped *d)
 	if (changed)
 		dropped_change(d, before, checksum_records(l, to, 1));
 	return (size_t)(to - recs) / bytes + 1;
+}
+
+size_t fold_records(const layout *l, unsigned char *recs, size_t n, dropped *d)
+{
+	const uint32_t some = l->key_bytes < KEY_WINDOW_BYTES ? l->key_bytes : KEY_WINDOW_BYTES;
+	const key_window w = key_window_at(l, 0, some);
+	return WITH_WINDOW(w.of, fold_records_as, l, &w, recs, n, d);
 }

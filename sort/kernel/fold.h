@@ -31,18 +31,37 @@ static inline void dropped_join(dropped *d, const dropped *more)
 	d->sum = checksum_join(d->sum, more->sum);
 }
 
+/* fold_bits, fold_put_bits - read and write an integer of 1 to 8 bytes. */
+static inline uint64_t fold_bits(const unsigned char *p, uint32_t bytes, bool little)
+{
+	uint64_t v = 0;
+	uint32_t v32;
+	if (bytes == sizeof v) {
+		memcpy(&v, p, sizeof v);
+		return little ? le64toh(v) : be64toh(v);
+	}
+	if (bytes == sizeof v32) {
+		memcpy(&v32, p, sizeof v32);
+		return little ? le32toh(v32) : be32toh(v32);
+	}
+	for (uint32_t i = 0; i < bytes; i++)
+		v |= (uint64_t)p[little ? i : bytes - 1 - i] << 8 * i;
+	return v;
+}
+
+static inline void fold_put_bits(unsigned char *p, uint32_t bytes, bool little, uint64_t v)
+{
+	const uint64_t v64 = little ? htole64(v) : htobe64(v);
+	if (bytes == sizeof v64)
+		memcpy(p, &v64, sizeof v64);
+	for (uint32_t i = 0; bytes < sizeof v64 && i < bytes; i++)
+		p[little ? i : bytes - 1 - i] = (unsigned char)(v >> 8 * i);
+}
+
 static inline fold_value fold_load(const key_field *f, const unsigned char *rec)
 {
-	const unsigned char *p = rec + f->off;
 	const unsigned up = 64 - 8 * f->bytes; /* 0 to 56 */
-	uint64_t v = 0;
-	if (f->bytes == sizeof v) {
-		memcpy(&v, p, sizeof v);
-		v = f->little ? le64toh(v) : be64toh(v);
-	} else {
-		for (uint32_t i = 0; i < f->bytes; i++)
-			v |= (uint64_t)p[f->little ? i : f->bytes - 1 - i] << 8 * i;
-	}
+	const uint64_t v = fold_bits(rec + f->off, f->bytes, f->little);
 	if (f->type == KEY_TYPE_UNSIGNED)
 		return v;
 	const int64_t whole = (int64_t)(v << up) >> up; /* with its sign */
@@ -74,7 +93,16 @@ static inline bool fold_fits(const key_field *f, fold_value v)
 	return f->fold == FOLD_COUNT || (v < end && v >= (has_sign ? -end : 0));
 }
 
-void fold_store(const key_field *f, unsigned char *rec, fold_value v);
+static inline void fold_store(const key_field *f, unsigned char *rec, fold_value v)
+{
+	const unsigned bits = 8 * f->bytes;
+	uint64_t raw = (uint64_t)v;
+	if (f->fold == FOLD_COUNT && v >> bits)
+		raw = ~UINT64_C(0);
+	if (f->type == KEY_TYPE_FLOAT && v < 0) /* the sign, and the bits that fold_load negated */
+		raw = (uint64_t)(-v - 1) | UINT64_C(1) << (bits - 1);
+	fold_put_bits(rec + f->off, f->bytes, f->little, raw);
+}
 
 /* fold_begin - set the counts of n records that were read to 1. */
 void fold_begin(const layout *l, unsigned char *recs, size_t n, dropped *d);
