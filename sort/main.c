@@ -35,6 +35,7 @@ typedef struct invocation {
 	settings o;
 	int argc;
 	char **argv;
+	operand_list list;   /* of --files0-from */
 	atomic_bool stop;    /* at the end of the current step */
 	atomic_bool checked; /* report, trace and page replace no file that the job reads */
 } invocation;
@@ -423,10 +424,12 @@ static status process_execute(comm *c, void *arg)
 	return rc;
 }
 
-/* Operands are the last words of the command line, because getopt has permuted it. */
+/* Operands are the names in a list, or the last words of the command line, because getopt has
+ * permuted it. */
 static status fold_operands(invocation *v, err *e)
 {
-	return operands_fold(&v->o, v->argv + v->argc - v->o.ninputs, e);
+	char **operand = v->list.name ? v->list.name : v->argv + v->argc - v->o.ninputs;
+	return operands_fold(&v->o, operand, e);
 }
 
 /* Return whether rank 0 can plan for all ranks: all have the same files, and nothing is measured.
@@ -516,7 +519,7 @@ static void show_progress(void)
 }
 
 /* Do what the command line asks for instead of sorting. */
-static int instead_of_sort(const settings *o)
+static status instead_of_sort(const settings *o)
 {
 	if (o->wish == WISH_CLEAN)
 		return operands_clean(o);
@@ -559,6 +562,8 @@ int main(int argc, char **argv)
 	status rc = process_prepare(&e);
 	if (rc == ST_OK)
 		rc = options_parse(&v.o, argc, argv, &e);
+	if (rc == ST_OK && v.o.files0_from)
+		rc = operands_read(&v.o, &v.list, &e);
 	if (rc == ST_OK) {
 		rc = messages_check(&v.o, v.o.ranks ? v.o.ranks : 1, &e);
 	} else if (argc > 1) { /* any word may name a file of the job */
@@ -573,12 +578,13 @@ int main(int argc, char **argv)
 	if (rc == ST_OK && v.o.wish == WISH_CHECK)
 		rc = fold_operands(&v, &e);
 	if (rc == ST_OK && !settings_checks_order(&v.o) && v.o.wish != WISH_SORT)
-		return instead_of_sort(&v.o);
-	if (rc == ST_OK && !settings_checks_order(&v.o))
+		rc = instead_of_sort(&v.o);
+	else if (rc == ST_OK && !settings_checks_order(&v.o))
 		rc = sort_files(&v, &e);
 	else if (rc == ST_OK)
 		rc = start_ranks(&v, &e);
 	if (e.code != ST_OK)
 		print_early(&e);
+	operands_free(&v.list);
 	return rc;
 }

@@ -69,8 +69,9 @@ typedef struct test_sizes {
 
 typedef struct settings {
 	wish wish;
-	const char *const *inputs; /* point into argv */
+	const char *const *inputs; /* point into argv, or into the list of files0_from */
 	size_t ninputs;
+	const char *files0_from;               /* a list of the inputs' names; NULL: operands */
 	const char *output;                    /* NULL only with explain */
 	const char *manifest;                  /* NULL: named after the output */
 	const char *report;                    /* NULL: none */

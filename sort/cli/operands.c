@@ -1,18 +1,117 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds sets among the operands, and processes the operands of --clean and --check-manifest. Every
- * operand is processed, even if one fails, and the worst status is the program's. Parts are read
- * from the directory of the manifest, and never through a symbolic link. */
+/* Reads operands from a list, finds sets among them, and processes the operands of --clean and
+ * --check-manifest. Every operand is processed, even if one fails, and the worst status is the
+ * program's. Parts are read from the directory of the manifest, and never through a symbolic link.
+ */
 #include "operands.h"
+#include "options.h"
 #include "base/size.h"
+#include "io/file.h"
 #include "io/journal.h"
 #include "io/reader.h"
 #include "phases/workdir.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------ operands from a list */
+
+enum { LIST_FIRST_BYTES = 64 << 10, LIST_MOST_BYTES = 1 << 30 };
+
+/* Open the list. Under a launcher, every rank reads it, and only a file gives all ranks the same
+ * names: a stream would give each rank some of them. */
+static status list_open(const settings *o, int *fd, err *e)
+{
+	const char *path = o->files0_from;
+	struct stat st;
+	const bool standard = stream_is_standard(path);
+	*fd = -1;
+	if (comm_mpi_launched() && o->launcher != LAUNCHER_NONE &&
+	    (standard || (stat(path, &st) == 0 && !S_ISREG(st.st_mode))))
+		return err_set(
+			e, ST_REFUSED,
+			"%s of --files0-from: under a launcher, every rank reads the list, so "
+			"it must be a file, not a stream",
+			quoted(path));
+	*fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	return *fd < 0 ? err_refuse(e, errno, "cannot open %s of --files0-from", quoted(path))
+		       : ST_OK;
+}
+
+/* Read the whole list, end its last name, and count the names. */
+static status list_read(operand_list *l, int fd, const char *path, err *e)
+{
+	size_t room = LIST_FIRST_BYTES, got = 0, bytes = 0;
+	status rc = ST_OK;
+	for (; rc == ST_OK && bytes < LIST_MOST_BYTES; room *= 2) {
+		char *more = realloc(l->text, room + 1);
+		if (!more)
+			return err_set(e, ST_RESOURCE, "no memory for the names in %s",
+				       quoted(path));
+		l->text = more;
+		rc = file_read_some(fd, l->text + bytes, room - bytes, &got, path, e);
+		bytes += got;
+		if (bytes < room)
+			break;
+	}
+	if (rc == ST_IO) /* nothing has been done yet */
+		e->code = rc = ST_REFUSED;
+	if (rc != ST_OK)
+		return rc;
+	if (bytes >= LIST_MOST_BYTES)
+		return err_set(e, ST_REFUSED, "%s of --files0-from is larger than 1 GiB",
+			       quoted(path));
+	if (bytes && l->text[bytes - 1] != '\0')
+		l->text[bytes++] = '\0';
+	for (size_t i = 0; i < bytes; i++)
+		l->names += l->text[i] == '\0';
+	return l->names ? ST_OK
+			: err_set(e, ST_REFUSED, "%s of --files0-from contains no names",
+				  quoted(path));
+}
+
+status operands_read(settings *o, operand_list *l, err *e)
+{
+	const char *path = o->files0_from;
+	int fd;
+	*l = (operand_list){ .text = NULL };
+	status rc = list_open(o, &fd, e);
+	if (rc == ST_OK)
+		rc = list_read(l, fd, path, e);
+	if (fd > STDIN_FILENO)
+		close(fd);
+	if (rc != ST_OK)
+		return rc;
+	l->name = malloc(l->names * sizeof *l->name);
+	if (!l->name)
+		return err_set(e, ST_RESOURCE, "no memory for %zu names", l->names);
+	char *at = l->text;
+	for (size_t i = 0; i < l->names; i++, at += strlen(at) + 1) {
+		l->name[i] = at;
+		if (!*at)
+			return err_set(e, ST_REFUSED, "name %zu in %s of --files0-from is empty",
+				       i + 1, quoted(path));
+		if (stream_is_standard(at) && stream_is_standard(path))
+			return err_set(e, ST_REFUSED,
+				       "name %zu of --files0-from=- is -, but standard input is "
+				       "the list: put the list into a file",
+				       i + 1);
+	}
+	return options_take_names(o, (const char *const *)l->name, l->names, e);
+}
+
+void operands_free(operand_list *l)
+{
+	free(l->name);
+	free(l->text);
+	*l = (operand_list){ .text = NULL };
+}
 
 /* ------------------------------------------------------------------------ sets among operands */
 

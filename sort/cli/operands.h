@@ -6,6 +6,19 @@
 #include "comm/comm.h"
 #include "io/manifest.h"
 
+/* The names in the list of --files0-from. */
+typedef struct operand_list {
+	char *text, **name; /* name: [names] points into text */
+	size_t names;
+} operand_list;
+
+/* operands_read - read the list that o->files0_from names, and take its names as inputs. The list
+ * must exist as long as o; the caller frees it, on failure too. ST_REFUSED: the list cannot be
+ * read, is empty, or has a name that cannot be an input. ST_RESOURCE. */
+status operands_read(settings *o, operand_list *l, err *e);
+
+void operands_free(operand_list *l);
+
 /* operands_fold - let a manifest among the inputs stand for its parts if they are inputs too, as by
  * the shell pattern out.* for a whole set. operand: o->inputs, to be permuted; the parts become the
  * last, and o->ninputs no longer counts them. ST_REFUSED: only some parts are inputs, or one

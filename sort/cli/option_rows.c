@@ -25,6 +25,8 @@ const option_row option_rows[] = {
 	  .help = "do not wait until the output is on the disk" },
 	{ "verify", 0, "WHAT", OPT_CHOICE, FIELD(verify), .choices = verify_names,
 	  .help = "buffers, or reread the output from disk [buffers]" },
+	{ "files0-from", 0, "FILE", OPT_TEXT, FIELD(files0_from),
+	  .help = "read names of inputs, ended by NUL, from FILE or -" },
 	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "only rank 0 writes it",
 	  .help = "write a JSON report, on failure too; - prints it" },
 	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "only rank 0 writes it",
@@ -82,7 +84,7 @@ const option_row option_rows[] = {
 	  .help = "MB/s of each rank's link; --source=root: to rank 0" },
 	{ "disks", 0, "LIST|FILE", OPT_TEXT, FIELD(disks), .help = "MB/s of each rank's disk" },
 	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.when), .value = ADAPT_ALWAYS,
-	  .help = "let ranks that are slow while reading write less [on several hosts]" },
+	  .help = "let ranks that read slowly write less [several hosts]" },
 	{ "no-adapt", 0, NULL, OPT_SET, FIELD(adapt.when), .value = ADAPT_NEVER,
 	  .help = "keep the first shares" },
 

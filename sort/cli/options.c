@@ -50,7 +50,6 @@ static const struct option_habit {
 	{ "batch-size", '\0', NULL, "all inputs are merged at once, within --memory" },
 	{ "compress-program", '\0', NULL, "temporary files are not compressed: --tmpdir" },
 	{ "debug", '\0', NULL, "--explain prints the plan, --verbose what was done" },
-	{ "files0-from", '\0', NULL, "inputs are operands, or parts that a manifest names" },
 };
 
 enum { HABITS = sizeof habits / sizeof *habits };
@@ -272,14 +271,27 @@ static void check_exclusions(const settings *o, option_set given, err *e)
 				  exclusions[i].option);
 }
 
+/* Check the names of the operands. */
+static void check_names(const settings *o, err *e)
+{
+	const bool from_root = o->wish == WISH_SORT && o->from_root;
+	/* cleaning the files of only one rank would look as if all had been cleaned */
+	const bool cleans = o->wish == WISH_CLEAN && !o->ranks;
+	for (size_t i = 0; (from_root || cleans) && i < o->ninputs; i++)
+		if (name_is_per_rank(o->inputs[i]))
+			REFUSE_IF(true, e,
+				  from_root ? "--source=root: the input is on rank 0, so its name "
+					      "must not have %%r, like %s"
+					    : "--clean requires --ranks, because of %%r in the "
+					      "name %s",
+				  quoted(o->inputs[i]));
+}
+
 /* Check where records come from and where runs are kept. */
 static void check_source(const settings *o, option_set given, err *e)
 {
 	REFUSE_IF(!o->from_root && option_given(given, "scatter"), e,
 		  "--scatter requires --source=root");
-	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
-		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
-			  "--source=root: the input is on rank 0, so its name must not have %%r");
 	REFUSE_IF(o->from_root && (o->stable || o->unique) && o->scatter == SCATTER_DYNAMIC, e,
 		  "--%s cannot be combined with --scatter=dynamic, which does not keep the order "
 		  "of the input",
@@ -340,7 +352,7 @@ static void check_checking(const settings *o, option_set given, err *e)
 		"check",        "check-silent", "checksum",    "record-size", "skip-header",
 		"skip-trailer", "records",      "key",         "reverse",     "stable",
 		"threads",      "direct",       "verbose",     "quiet",       "unique",
-		"ranks",        "report",       "max-message", "launcher"
+		"ranks",        "report",       "max-message", "launcher",    "files0-from"
 	};
 	REFUSE_IF(o->with_sum && !settings_checks_order(o), e, "--checksum requires --check");
 	if (!settings_checks_order(o))
@@ -364,7 +376,8 @@ static void take_standard_streams(settings *o, err *e)
 	static const char *const standard[] = { STREAM_NAME };
 	const bool sorts = o->wish == WISH_SORT;
 	const bool launched = o->launcher != LAUNCHER_NONE && comm_mpi_launched();
-	if (o->ninputs == 0 && !launched && (sorts || settings_checks_order(o))) {
+	if (o->ninputs == 0 && !o->files0_from && !launched &&
+	    (sorts || settings_checks_order(o))) {
 		REFUSE_IF(isatty(STDIN_FILENO), e,
 			  "no input file is named, and standard input is a terminal: name a file, "
 			  "or use < FILE");
@@ -393,17 +406,15 @@ static status check_all(settings *o, option_set given, err *e)
 	check_checking(o, given, e);
 	REFUSE_IF(o->explain && o->wish != WISH_SORT, e, "--explain cannot be combined with --%s",
 		  o->wish == WISH_CLEAN ? "clean" : "check-manifest");
-	REFUSE_IF(o->ninputs == 0, e, "no %s",
+	REFUSE_IF(o->ninputs && o->files0_from, e,
+		  "operand %s cannot be combined with --files0-from: put its name into the list",
+		  quoted(o->inputs[0]));
+	REFUSE_IF(o->ninputs == 0 && !o->files0_from, e, "no %s",
 		  o->wish == WISH_CLEAN   ? "output is named"
 		  : o->wish == WISH_CHECK ? "manifest is named"
 					  : "input file is named; use - for standard input");
 	o->layout_named = option_given(given, "record-size") || option_given(given, "key") ||
 			  option_given(given, "reverse");
-	/* cleaning the files of only one rank would look as if all had been cleaned */
-	for (size_t i = 0; o->wish == WISH_CLEAN && !o->ranks && i < o->ninputs; i++)
-		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
-			  "--clean requires --ranks, because of %%r in the name %s",
-			  quoted(o->inputs[i]));
 	if (o->wish == WISH_SORT) {
 		REFUSE_IF(!o->output && !o->explain, e, "no output is named; use -o FILE");
 		REFUSE_IF(is_standard(o->trace), e, "--trace=-: a trace must be a file");
@@ -415,6 +426,7 @@ static status check_all(settings *o, option_set given, err *e)
 		set_strategy_and_plan(o, given, e);
 		check_source(o, given, e);
 	}
+	check_names(o, e);
 	if (o->wish == WISH_SORT || settings_checks_order(o))
 		check_layout(o, e);
 	return e->code;
@@ -479,4 +491,13 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 	const status rc = check_all(o, given, e);
 	o->sum = options_sum(o);
 	return rc;
+}
+
+status options_take_names(settings *o, const char *const *name, size_t names, err *e)
+{
+	o->inputs = name;
+	o->ninputs = names;
+	check_names(o, e);
+	o->sum = options_sum(o);
+	return e->code;
 }

@@ -61,8 +61,13 @@ int64_t option_load(const settings *o, option_field f);
 uint64_t options_sum(const settings *o);
 
 /* options_parse - read the command line of main(). Strings are not copied, and argv may be
- * permuted. e must be empty. ST_REFUSED with the reason in e. */
+ * permuted. e must be empty. ST_REFUSED with the reason in e. With o->files0_from, there are no
+ * inputs yet. */
 status options_parse(settings *o, int argc, char **argv, err *e);
+
+/* options_take_names - set the inputs after options_parse, and check their names. Names are not
+ * copied. ST_REFUSED. */
+status options_take_names(settings *o, const char *const *name, size_t names, err *e);
 
 /* options_help - print usage, options and exit status, in lines of at most 80 columns. */
 void options_help(FILE *f);

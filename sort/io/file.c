@@ -354,6 +354,7 @@ static const role_row rows[FILE_ROLES] = {
 	[ROLE_INPUT] = { .name = "input" },
 	[ROLE_SOURCE_MANIFEST] = { .name = "the input's manifest" },
 	[ROLE_PLATFORM] = { .name = "platform" },
+	[ROLE_LIST] = { .name = "list of inputs" },
 	[ROLE_SPEEDS] = { .name = "speeds file" },
 	[ROLE_LINKS] = { .name = "links file" },
 	[ROLE_DISKS] = { .name = "disks file" },

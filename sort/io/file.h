@@ -119,6 +119,7 @@ typedef enum file_role {
 	ROLE_INPUT, /* this and the roles up to SOURCE_REPORT: only read */
 	ROLE_SOURCE_MANIFEST,
 	ROLE_PLATFORM, /* of hetsim */
+	ROLE_LIST,     /* of inputs */
 	ROLE_SPEEDS,
 	ROLE_LINKS,
 	ROLE_DISKS,

@@ -42,6 +42,7 @@ static const struct named_file {
 	size_t path; /* offset in settings of the path, which is NULL if not requested */
 } named_files[] = {
 	{ ROLE_PLATFORM, false, offsetof(settings, sim_platform) },
+	{ ROLE_LIST, false, offsetof(settings, files0_from) },
 	{ ROLE_SPEEDS, false, offsetof(settings, speeds) },
 	{ ROLE_LINKS, false, offsetof(settings, links) },
 	{ ROLE_DISKS, false, offsetof(settings, disks) },
@@ -195,36 +196,47 @@ status files_check(const settings *o, int ranks, err *e)
 	return rc;
 }
 
-/* Gather the uses of all ranks at rank 0, and compare them. Each rank sends the same number of
- * entries, which is the largest number of files of any rank. */
-static status compare_uses(rank_env *env, const registry *g, bool *late)
+/* Check the uses that ranks have sent, `each` per rank. */
+static status uses_are_sound(const file_use *use, size_t ranks, size_t each, err *e)
+{
+	for (size_t i = 0; i < ranks * each; i++)
+		if (!registry_use_is_sound(&use[i], (int)(i / each)))
+			return err_set(e, ST_PEER, "rank %zu sent an invalid file name", i / each);
+	return ST_OK;
+}
+
+/* Gather the uses of all ranks at rank 0, and compare them. The other ranks send the same number of
+ * entries, which is the largest number of files of any of them. Rank 0, which has the files that
+ * all ranks share, adds its own entries. */
+static status compare_uses(rank_env *env, registry *g, bool *late)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	const size_t own = ranks ? g->n : 0;
 	uint64_t most;
 	if (env->c->for_all || env->c->size == 1) /* there are no other lists */
 		return registry_compare(g->use, g->n, late, &env->e);
-	status rc = comm_reduce(env->c, g->n, u64_max, &most);
+	for (size_t i = 0; i < g->n; i++)
+		g->use[i].host = env->c->host_id;
+	status rc = comm_reduce(env->c, g->n - own, u64_max, &most);
 	if (rc == ST_OK && most > MOST_FILES)
 		rc = err_set(&env->e, ST_PEER, "a rank names too many files");
 	if (rc != ST_OK)
 		return rc;
 	/* another rank may have sent a wrong number */
-	const size_t room = size_max((size_t)most, g->n);
+	const size_t room = size_max((size_t)most, g->n - own), sent = ranks * (size_t)most;
 	file_use *mine = mem_array(&env->m, room, sizeof *mine, "names", &env->e);
-	file_use *all = mem_array(&env->m, ranks * most, sizeof *all, "names", &env->e);
+	file_use *all = mem_array(&env->m, sent + own, sizeof *all, "names", &env->e);
 	rc = comm_agree(env->c, mine && all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK && g->n)
+	if (rc == ST_OK && g->n > own)
 		memcpy(mine, g->use, g->n * sizeof *mine);
-	for (size_t i = 0; rc == ST_OK && i < g->n; i++)
-		mine[i].host = env->c->host_id;
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
-	for (size_t i = 0; rc == ST_OK && i < ranks * most; i++)
-		if (!registry_use_is_sound(&all[i], (int)(i / most)))
-			rc = err_set(&env->e, ST_PEER, "rank %zu sent an invalid file name",
-				     i / (size_t)most);
+	if (rc == ST_OK)
+		rc = uses_are_sound(all, ranks, (size_t)most, &env->e);
+	if (rc == ST_OK && own)
+		memcpy(all + sent, g->use, own * sizeof *all);
 	if (rc == ST_OK && ranks)
-		rc = registry_compare(all, ranks * most, late, &env->e);
+		rc = registry_compare(all, sent + own, late, &env->e);
 	mem_free(&env->m, mine);
 	mem_free(&env->m, all);
 	return rc;

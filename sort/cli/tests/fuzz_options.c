@@ -46,7 +46,7 @@ static void check_key(const layout *l)
 static void check_sort(const settings *o)
 {
 	const layout *l = &o->lay;
-	fuzz_check(o->ninputs > 0 && (o->output || o->explain));
+	fuzz_check((o->ninputs > 0) == !o->files0_from && (o->output || o->explain));
 	fuzz_check(l->record_bytes >= 1 && l->record_bytes <= MAX_RECORD_BYTES);
 	check_key(l);
 	fuzz_check(o->exchange_threads <= 2 && o->ranks >= 0 && o->ranks <= 65536 &&

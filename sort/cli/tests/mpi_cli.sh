@@ -190,4 +190,29 @@ for option in --threads=1 --memory=1G --tmpdir=. --direct=never --report=r --wis
   is "$option on one rank: sorted" "$rc" 0
 done
 
+# a list of inputs: every rank reads it, and finds the same names in it
+rm -f new old
+head -c 1000000 in >in.a && tail -c +1000001 in >in.b && "$hetsort" -o old in || exit 1
+printf 'in.a\0in.b' >list && printf 'in.b\0in.a\0' >elsewhere/list
+on 3 -o new --files0-from list
+is "a list: exit code" "$rc" 0
+ok "a list: output" cmp -s new old
+on 2 --check --files0-from list
+is "a list: --check" "$rc" 1
+ok "a list: --check: message" grep -q "record 2 of 'in.a' is out of order" <<<"$err"
+printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || list=elsewhere/list\nexec "%s" --files0-from="${list:-list}" "$@"\n' \
+  "$hetsort" >odd
+for words in "-f -o new" --check; do
+  # shellcheck disable=SC2086  # words
+  run timeout 120 "$ROOT/scripts/mpirun" 3 ./odd $words
+  is "other lists, $words: exit code" "$rc" 5
+  ok "other lists, $words: message" grep -q "other options" <<<"$err"
+done
+mkfifo fifo
+for stream in - fifo; do
+  run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -f -o new --files0-from $stream <list
+  is "a list from a stream, $stream: exit code" "$rc" 2
+  ok "a list from a stream, $stream: message" grep -q "'$stream' of --files0-from: under a launcher, every rank reads the list" <<<"$err"
+done
+
 done_testing

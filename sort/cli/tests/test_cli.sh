@@ -534,7 +534,6 @@ done <<'END'
 --batch-size=16:all inputs are merged at once
 --compress-program=gzip:temporary files are not compressed
 --debug:--explain prints the plan
---files0-from=list:inputs are operands
 END
 "$hetsort" -o in.order in || exit 1
 for word in silent quiet diagnose-first; do

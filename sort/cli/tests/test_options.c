@@ -48,7 +48,8 @@ static status parse(settings *o, const option_row *r, const char *arg, int times
 		argc = 2;
 	for (int i = 0; i < times; i++)
 		argv[argc++] = word;
-	argv[argc++] = base[4];
+	if (strcmp(r->name, "files0-from") != 0 || times == 0)
+		argv[argc++] = base[4];
 	return options_parse(o, argc, argv, e);
 }
 
