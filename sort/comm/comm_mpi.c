@@ -250,6 +250,14 @@ static status mpi_drive(comm *c, bool *moved)
 /* end_job is missing here, because only the program can end the job: comm_mpi_run.c adds it. */
 static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_drive, NULL, NULL };
 
+static void mpi_free_blocks(mpi *m)
+{
+	free(m->of);
+	free(m->handle);
+	free(m->came);
+	free(m->done);
+}
+
 static void mpi_free_comms(mpi *m)
 {
 	if (m->data != MPI_COMM_NULL)
@@ -331,7 +339,8 @@ static uint64_t find_host_id(const char *name)
 }
 
 /* Make the comm on the stack, because a rank without memory must call mpi_join too. Copy it to the
- * heap when all ranks have memory. */
+ * heap when all ranks have memory. It includes room for the first blocks: a rank that finds no
+ * memory for a block later cannot agree with the other ranks any more. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e)
 {
 	mpi found = { .ctl = MPI_COMM_NULL,
@@ -347,10 +356,12 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	mpi *m = calloc(1, sizeof *m);
 	void *room = calloc(1, comm_room_bytes(found.c.size));
 	MPI_Request *req = calloc(2 * (size_t)found.c.size, sizeof(MPI_Request));
-	const status st = mpi_join(&found, parent, waits, m && room ? req : NULL, e);
+	const bool ready = mpi_grow(&found) == ST_OK && m && room;
+	const status st = mpi_join(&found, parent, waits, ready ? req : NULL, e);
 	free(req);
 	if (st != ST_OK) {
 		mpi_free_comms(&found);
+		mpi_free_blocks(&found);
 		free(room);
 		free(m);
 		return st;
@@ -388,10 +399,7 @@ void comm_mpi_close(comm *c)
 		mpi_free_comms(m);
 	pthread_mutex_destroy(&m->lock);
 	pthread_mutex_destroy(&m->list);
-	free(m->of);
-	free(m->handle);
-	free(m->came);
-	free(m->done);
+	mpi_free_blocks(m);
 	free(c->sums);
 	free(m);
 }
