@@ -139,12 +139,16 @@ HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out
 /* hetsort_sort_local - sort records on the threads of this process. MPI is not used, and need not
  * be running.
  * in       n records, only read; NULL only if n is 0. If they change during the call, nothing
- * outside of out is written. Most changes of keys are reported (HETSORT_EINTERNAL). n        number
- * of records, may be 0. out      space for n records, which receives the sorted records; NULL only
- * if n is 0; must not overlap in. Its content is undefined on failure. opts     NULL for the
- * defaults. Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size
- * is unknown, the layout is invalid or there are too many threads; HETSORT_ERANGE: the records do
- *   not fit into the address space, or are more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
+ *          outside of out is written. Most changes of keys are reported (HETSORT_EINTERNAL).
+ * n        number of records, may be 0.
+ * out      space for n records, which receives the sorted records; NULL only if n is 0; must not
+ *          overlap in. Its content is undefined on failure.
+ * opts     NULL for the defaults.
+ * Returns HETSORT_OK;
+ *   HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown, the layout is
+ *     invalid or there are too many threads;
+ *   HETSORT_ERANGE: the records do not fit into the address space, or are more than 2^48;
+ *   HETSORT_ENOMEM; HETSORT_EINTERNAL.
  * Not collective; safe from any number of threads on different arrays. */
 HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out,
 					      const hetsort_opts *opts,
@@ -199,9 +203,61 @@ HETSORT_API hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, vo
 					       uint64_t n_out, const hetsort_opts *opts,
 					       MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
 
-/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f - call the functions above with the
- * Fortran handle of a communicator, for Fortran and other languages. In Python, py2f() of mpi4py
- * returns this handle. */
+/* hetsort_argsort - sort only the numbers of the records. The records of all ranks are numbered
+ * from 0 on: the records of rank 0 in the order of its array, then the records of rank 1, and so
+ * on. Afterwards, all ranks together have the numbers of the records in sorted order. Equal keys
+ * are in the order of their numbers. This rank receives the share that hetsort_share() returns, so
+ * order[i] is the number of the record that hetsort_sort() would put at place i of out. Only keys
+ * and numbers move between ranks.
+ * in     n_in records of this rank, only read; NULL only if n_in is 0.
+ * n_in   number of records, may be 0; ranks may have different numbers.
+ * order  receives this rank's numbers; NULL only if room is 0; must not overlap in. The array is
+ *        unchanged beyond the share. Its content is undefined on failure.
+ * room   length of order.
+ * n_out  receives the length of this rank's share. If room is too small (HETSORT_ERANGE), it
+ *        receives the room that is needed; 0 on other failures.
+ * opts   as for hetsort_sort(); NULL for the defaults.
+ * comm   intracommunicator.
+ * Returns the same as hetsort_sort().
+ * Collective. Memory: as hetsort_mem_bytes() states for records of B = key_bytes + 8 bytes, and
+ *   (n_in + n_out) * B bytes. With opts.key, key_bytes is the length of all its fields. */
+HETSORT_API hetsort_status hetsort_argsort(const void *in, uint64_t n_in, uint64_t *order,
+					   uint64_t room, uint64_t *n_out, const hetsort_opts *opts,
+					   MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
+
+/* hetsort_apply - fetch records by their numbers: record i of out becomes the record with the
+ * number order[i], whichever rank has it. So an order from hetsort_argsort() sorts these records,
+ * and also arrays with other data of them. A number may occur several times, on any ranks, or
+ * never.
+ * order         n_order numbers, each at least 0 and below the sum of n_in over all ranks. They
+ *               are only read, and count as in hetsort_argsort(). NULL only if n_order is 0.
+ * n_order       number of records that this rank is to receive, may be 0.
+ * in            n_in records of this rank, only read; NULL only if n_in is 0.
+ * n_in          number of records, may be 0; ranks may have different numbers.
+ * out           receives n_order records; NULL only if n_order is 0; must not overlap order or
+ *               in. Its content is undefined on failure.
+ * record_bytes  size of a record, 1 .. HETSORT_RECORD_BYTES_MAX; the same on all ranks.
+ * opts          NULL for the defaults. Only threads is used: records need no key here.
+ * comm          intracommunicator.
+ * Returns HETSORT_OK;
+ *   HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown, there are too
+ *     many threads, record_bytes is 0, too large or differs from rank 0, or a number in order is
+ *     too large. Then nothing is written, and err names the number; on other ranks, it also names
+ *     its rank;
+ *   HETSORT_ERANGE: the arrays do not fit into the address space, or have more than 2^48 elements
+ *     on a rank or 2^63 bytes in all;
+ *   HETSORT_ENOMEM; HETSORT_EPEER: another rank failed, or MPI did;
+ *   HETSORT_EINTERNAL: order changed during the call, or a fault of the library.
+ * Collective. Memory: 17 MB; with more than 32 ranks 0.6 MB for each, at most 140 MB; none with
+ *   one rank. */
+HETSORT_API hetsort_status hetsort_apply(const uint64_t *order, uint64_t n_order, const void *in,
+					 uint64_t n_in, void *out, uint32_t record_bytes,
+					 const hetsort_opts *opts, MPI_Comm comm,
+					 hetsort_err *err) HETSORT_MUST_CHECK;
+
+/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f, hetsort_argsort_f, hetsort_apply_f - call
+ * the functions above with the Fortran handle of a communicator, for Fortran and other languages.
+ * In Python, py2f() of mpi4py returns this handle. */
 HETSORT_API hetsort_status hetsort_share_f(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
 					   MPI_Fint comm, hetsort_err *err) HETSORT_MUST_CHECK;
 HETSORT_API hetsort_status hetsort_sort_f(const void *in, uint64_t n_in, void *out, uint64_t room,
@@ -211,6 +267,14 @@ HETSORT_API hetsort_status hetsort_sort_counts_f(const void *in, uint64_t n_in, 
 						 uint64_t n_out, const hetsort_opts *opts,
 						 MPI_Fint comm,
 						 hetsort_err *err) HETSORT_MUST_CHECK;
+HETSORT_API hetsort_status hetsort_argsort_f(const void *in, uint64_t n_in, uint64_t *order,
+					     uint64_t room, uint64_t *n_out,
+					     const hetsort_opts *opts, MPI_Fint comm,
+					     hetsort_err *err) HETSORT_MUST_CHECK;
+HETSORT_API hetsort_status hetsort_apply_f(const uint64_t *order, uint64_t n_order, const void *in,
+					   uint64_t n_in, void *out, uint32_t record_bytes,
+					   const hetsort_opts *opts, MPI_Fint comm,
+					   hetsort_err *err) HETSORT_MUST_CHECK;
 
 #endif /* HETSORT_NO_MPI */
 

@@ -77,29 +77,12 @@ hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void 
 	return HETSORT_OK;
 }
 
-hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts, hetsort_err *why)
+hetsort_status api_opts(hetsort_opts *full, const hetsort_opts *opts, hetsort_err *why)
 {
 	const hetsort_opts defaults = HETSORT_OPTS_INIT;
 	*full = defaults;
-	hetsort_status st =
+	const hetsort_status st =
 		opts ? api_opts_copy(full, END_OF_FIRST_OPTS, sizeof *full, opts, why) : HETSORT_OK;
-	if (st != HETSORT_OK)
-		return st;
-	*l = (layout)LAYOUT_BYTES(full->record_bytes, full->key_off, full->key_bytes);
-	if (l->record_bytes == 0 || l->record_bytes > MAX_RECORD_BYTES)
-		return api_fail(why, HETSORT_EINVAL,
-				"record_bytes is '%" PRIu32 "': must be 1 to %d", l->record_bytes,
-				MAX_RECORD_BYTES);
-	if (full->key) {
-		err e = { ST_OK, "" };
-		(void)layout_parse(l, full->record_bytes, full->key, &e);
-		st = api_failed(why, &e);
-	} else if (l->key_bytes == 0 || (uint64_t)l->key_off + l->key_bytes > l->record_bytes) {
-		st = api_fail(why, HETSORT_EINVAL,
-			      "a key of '%" PRIu32 "' bytes at %" PRIu32
-			      " does not lie in a record of %" PRIu32,
-			      l->key_bytes, l->key_off, l->record_bytes);
-	}
 	if (st != HETSORT_OK)
 		return st;
 	if (full->threads > HETSORT_THREADS_MAX)
@@ -114,39 +97,61 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 	return HETSORT_OK;
 }
 
-hetsort_status api_count(const layout *l, uint64_t n, const char *what, hetsort_err *why)
+hetsort_status api_layout(layout *l, const hetsort_opts *full, hetsort_err *why)
 {
-	if (n > POS_MASK || n > PTRDIFF_MAX / l->record_bytes)
-		return api_fail(why, HETSORT_ERANGE,
-				"%s is '%" PRIu64 "' records, too many for a rank", what, n);
+	*l = (layout)LAYOUT_BYTES(full->record_bytes, full->key_off, full->key_bytes);
+	if (l->record_bytes == 0 || l->record_bytes > MAX_RECORD_BYTES)
+		return api_fail(why, HETSORT_EINVAL,
+				"record_bytes is '%" PRIu32 "': must be 1 to %d", l->record_bytes,
+				MAX_RECORD_BYTES);
+	if (full->key) {
+		err e = { ST_OK, "" };
+		(void)layout_parse(l, full->record_bytes, full->key, &e);
+		return api_failed(why, &e);
+	}
+	if (l->key_bytes == 0 || (uint64_t)l->key_off + l->key_bytes > l->record_bytes)
+		return api_fail(why, HETSORT_EINVAL,
+				"a key of '%" PRIu32 "' bytes at %" PRIu32
+				" does not lie in a record of %" PRIu32,
+				l->key_bytes, l->key_off, l->record_bytes);
 	return HETSORT_OK;
 }
 
-/* Check that n records at this address are possible. what: the name of the argument. */
-static hetsort_status api_array(const layout *l, const void *at, uint64_t n, const char *what,
-				hetsort_err *why)
+hetsort_status api_count(size_t bytes, uint64_t n, const char *what, hetsort_err *why)
 {
-	if (!at && n)
-		return api_fail(why, HETSORT_EINVAL, "%s is NULL, with %" PRIu64 " records", what,
-				n);
-	hetsort_status st = api_count(l, n, what, why);
-	if (st == HETSORT_OK && n * l->record_bytes > UINTPTR_MAX - (uintptr_t)at)
-		st = api_fail(why, HETSORT_ERANGE, "%s reaches beyond the address space", what);
+	if (n > POS_MASK || n > PTRDIFF_MAX / bytes)
+		return api_fail(why, HETSORT_ERANGE,
+				"%s has '%" PRIu64 "' elements, too many for a rank", what, n);
+	return HETSORT_OK;
+}
+
+/* Check that the elements of an array are possible. */
+static hetsort_status api_array_check(const api_array *a, hetsort_err *why)
+{
+	if (!a->at && a->n)
+		return api_fail(why, HETSORT_EINVAL, "%s is NULL, with %" PRIu64 " elements",
+				a->name, a->n);
+	hetsort_status st = api_count(a->bytes, a->n, a->name, why);
+	if (st == HETSORT_OK && a->n * a->bytes > UINTPTR_MAX - (uintptr_t)a->at)
+		st = api_fail(why, HETSORT_ERANGE, "%s reaches beyond the address space", a->name);
 	return st;
 }
 
-hetsort_status api_arrays(const layout *l, const void *in, uint64_t n_in, const void *out,
-			  uint64_t n_out, hetsort_err *why)
+hetsort_status api_arrays(const api_array *a, size_t count, hetsort_err *why)
 {
-	hetsort_status st = api_array(l, in, n_in, "in", why);
-	if (st == HETSORT_OK)
-		st = api_array(l, out, n_out, "out", why);
-	if (st != HETSORT_OK || n_in == 0 || n_out == 0)
-		return st;
-	const uintptr_t i = (uintptr_t)in, o = (uintptr_t)out;
-	if (i < o + n_out * l->record_bytes && o < i + n_in * l->record_bytes)
-		return api_fail(why, HETSORT_EINVAL, "the arrays 'in' and 'out' overlap");
-	return HETSORT_OK;
+	const api_array *out = &a[count - 1];
+	hetsort_status st = HETSORT_OK;
+	for (size_t i = 0; st == HETSORT_OK && i < count; i++)
+		st = api_array_check(&a[i], why);
+	const uintptr_t o = (uintptr_t)out->at;
+	for (size_t i = 0; st == HETSORT_OK && i + 1 < count; i++) {
+		const uintptr_t in = (uintptr_t)a[i].at;
+		if (a[i].n && out->n && in < o + out->n * out->bytes &&
+		    o < in + a[i].n * a[i].bytes)
+			st = api_fail(why, HETSORT_EINVAL, "the arrays '%s' and '%s' overlap",
+				      a[i].name, out->name);
+	}
+	return st;
 }
 
 uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out, int ranks,
@@ -155,9 +160,10 @@ uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out, int ranks,
 	hetsort_opts full;
 	hetsort_err why;
 	layout l;
-	if (ranks < 1 || api_opts(&full, &l, opts, &why) != HETSORT_OK ||
-	    api_count(&l, records_in, "in", &why) != HETSORT_OK ||
-	    api_count(&l, records_out, "out", &why) != HETSORT_OK)
+	if (ranks < 1 || api_opts(&full, opts, &why) != HETSORT_OK ||
+	    api_layout(&l, &full, &why) != HETSORT_OK ||
+	    api_count(l.record_bytes, records_in, "in", &why) != HETSORT_OK ||
+	    api_count(l.record_bytes, records_out, "out", &why) != HETSORT_OK)
 		return UINT64_MAX;
 	return memory_sort_most_bytes(&l, records_in, ranks, full.threads);
 }
@@ -170,9 +176,13 @@ hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out, const h
 	layout l;
 	mem m = { 0 };
 	struct err e = { ST_OK, "" };
-	hetsort_status st = api_opts(&full, &l, opts, &why);
+	hetsort_status st = api_opts(&full, opts, &why);
 	if (st == HETSORT_OK)
-		st = api_arrays(&l, in, n, out, n, &why);
+		st = api_layout(&l, &full, &why);
+	const api_array a[] = { { in, n, full.record_bytes, "in" },
+				{ out, n, full.record_bytes, "out" } };
+	if (st == HETSORT_OK)
+		st = api_arrays(a, 2, &why);
 	if (st == HETSORT_OK && n) {
 		const records r = { in, l, 0 };
 		if (bucket_sort_records(&m, &r, (size_t)n, out, full.threads, &e) != ST_OK)

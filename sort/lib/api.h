@@ -26,14 +26,25 @@ hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_statu
 hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void *opts,
 			     hetsort_err *why);
 
-/* api_opts - check and copy the options, or the defaults for NULL; l receives the layout. */
-hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts, hetsort_err *why);
+/* api_opts - copy the options, or the defaults for NULL, and check them, except for the layout. */
+hetsort_status api_opts(hetsort_opts *full, const hetsort_opts *opts, hetsort_err *why);
 
-/* api_arrays - check that the arrays can hold n_in and n_out records and do not overlap. */
-hetsort_status api_arrays(const layout *l, const void *in, uint64_t n_in, const void *out,
-			  uint64_t n_out, hetsort_err *why);
+/* api_layout - make the layout that the options describe. */
+hetsort_status api_layout(layout *l, const hetsort_opts *full, hetsort_err *why);
 
-/* api_count - check that a rank can hold n records. */
-hetsort_status api_count(const layout *l, uint64_t n, const char *what, hetsort_err *why);
+/* An argument: n elements of `bytes` bytes. */
+typedef struct api_array {
+	const void *at;
+	uint64_t n;
+	size_t bytes;
+	const char *name;
+} api_array;
+
+/* api_arrays - check that the arrays can hold their elements, and that the last one, the output,
+ * does not overlap the others. */
+hetsort_status api_arrays(const api_array *a, size_t count, hetsort_err *why);
+
+/* api_count - check that a rank can hold n elements of `bytes` bytes. */
+hetsort_status api_count(size_t bytes, uint64_t n, const char *what, hetsort_err *why);
 
 #endif

@@ -53,6 +53,10 @@ clients() { # the examples, as their authors would build them
             for (i = 0; i < ranks; i++) { d = got[i] - want * (1 + i % 2) / parts; bad += d * d > 1 }
             print NR, n - want, bad + 0 }')" "0 $ranks 0 0"
   done
+  ok "columns.c" client inst/share/hetsort/examples/columns.c
+  over 3
+  is "columns: they belong together, in order over all ranks" "$rc $(sort -k2n <<<"$out" | awk '
+    { n += $3; bad += $6 < last || $8 + 0 < $6 || $9 > 0; last = $8 + 0 } END { print NR, n, bad + 0 }')" "0 3 3030 0"
   ok "dtcmp_pairs.c" client inst/share/hetsort/examples/dtcmp_pairs.c
   over 3
   is "pairs: both keys in their directions, over all ranks" "$rc $(sort -k1n -k2n <<<"$out" | cut -d' ' -f3,4)" \

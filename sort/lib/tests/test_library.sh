@@ -66,8 +66,9 @@ is "no static data that can be written" \
 if [ -e "$lib" ]; then
   is "exactly the header's calls are exported" \
     "$(nm -D --defined-only "$lib" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort)" "$(calls)"
-  is "all with the version HETSORT_0" \
-    "$(nm -D --defined-only "$lib" | awk '$2 != "A" && $3 !~ /@@HETSORT_0$/')" ""
+  is "all with the version of the release that brought them, as in the Debian package" \
+    "$(nm -D --defined-only "$lib" | awk '{sub(/@@/, "@", $3); print $2 == "A" ? $3 "@" $3 : $3}' | sort)" \
+    "$([ -n "$defines" ] || sed -nE 's/^ ([A-Za-z_0-9.]+@[A-Z_0-9.]+) .*/\1/p' "$ROOT/debian/libhetsort0.symbols" | sort)"
   is "the soname is the major version" \
     "$(readelf -d "$lib" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')" "libhetsort.so.${version%%.*}"
   is "links lead to it" "$(readlink -f "$OBJ/libhetsort.so")" "$(readlink -f "$lib")"
@@ -76,7 +77,7 @@ if [ -e "$lib" ]; then
 fi
 defines='' # the map and the manual hold the calls of both
 is "the map names the header's calls" \
-  "$(sed -n '/global:/,/local:/s/^[[:blank:]]*\(.*\);$/\1/p' "$ROOT/sort/lib/hetsort.map" | sort)" "$(calls)"
+  "$(sed -n '/global:/,/[*]/s/^[[:blank:]]\([a-z_]*\);$/\1/p' "$ROOT/sort/lib/hetsort.map" | sort)" "$(calls)"
 
 # ------------------------------------------------------------------------------------- the manual
 is "each call is named in the NAME of a page, once, and nothing else is" \

@@ -108,6 +108,34 @@ static void by_counts(const test_case *t, const unsigned char *in, const unsigne
 	free(out);
 }
 
+/* Sort the numbers of the records, and apply them to the records, which sorts these too. */
+static void by_order(const test_case *t, const unsigned char *in, const unsigned char *answer,
+		     const uint64_t *in_count, const uint64_t *share)
+{
+	const hetsort_opts o = options(t);
+	const uint64_t n = share[me], brought = in_count[me], bytes = o.record_bytes;
+	uint64_t got = 77, *order = calloc(n + 1, sizeof *order);
+	hetsort_err err = { HETSORT_OK, "" };
+	const unsigned char *mine = in + before(in_count, (size_t)me) * bytes;
+	unsigned char *out = bordered(n * bytes);
+	if (!out || !order)
+		exit(1);
+	order[n] = 77;
+	CHECK((t->n % 2 ? hetsort_argsort(mine, brought, order, n, &got, &o, over, &err)
+			: hetsort_argsort_f(mine, brought, order, n, &got, &o, MPI_Comm_c2f(over),
+					    &err)) == HETSORT_OK,
+	      "%s: %s", name(t), err.text);
+	CHECK(got == n && order[n] == 77, "%s: %" PRIu64 " numbers came", name(t), got);
+	CHECK((t->n % 2 ? hetsort_apply(order, n, mine, brought, out + BORDER, o.record_bytes, &o,
+					over, &err)
+			: hetsort_apply_f(order, n, mine, brought, out + BORDER, o.record_bytes,
+					  NULL, MPI_Comm_c2f(over), &err)) == HETSORT_OK,
+	      "%s: %s", name(t), err.text);
+	is_part(t, out, answer, before(share, (size_t)me), n);
+	free(out);
+	free(order);
+}
+
 static void locally(const test_case *t, const unsigned char *in, const unsigned char *answer)
 {
 	const hetsort_opts o = options(t);
@@ -130,6 +158,7 @@ static void one(const test_case *t)
 		exit(1);
 	spread(t->in_how, t->n, (size_t)ranks, in_count);
 	by_share(t, in, answer, in_count, out_count);
+	by_order(t, in, answer, in_count, out_count);
 	by_counts(t, in, answer, in_count, out_count);
 	locally(t, in, answer);
 	CHECK(memcmp(in, kept, t->n * t->s.record_bytes) == 0, "%s: the input changed", name(t));
@@ -172,6 +201,16 @@ static void on(MPI_Comm comm)
 	free(speeds);
 }
 
+/* The largest record is all key. */
+static void large(void)
+{
+	const test_case t = { .s = { HETSORT_RECORD_BYTES_MAX, 0, HETSORT_RECORD_BYTES_MAX },
+			      .distribution = 5,
+			      .n = 61,
+			      .in_how = EVERY_SECOND };
+	one(&t);
+}
+
 /* Test every other rank, in reverse: both halves sort at the same time. */
 static void on_halves(void)
 {
@@ -206,6 +245,7 @@ int main(int argc, char **argv)
 		return 1;
 	versions();
 	on(MPI_COMM_WORLD);
+	large();
 	on_halves();
 	return finish();
 }

@@ -232,6 +232,55 @@ static void misuse_others(void)
 	wrong_sum();
 }
 
+/* Mistakes in the calls with numbers of records; for misuses from `applying` on in hetsort_apply().
+ */
+static void misuse_order(void)
+{
+	static const struct misuse of[] = {
+		{ "no n_out", "n_out is NULL", HETSORT_EINVAL },
+		{ "no room", "order has room for 9", HETSORT_ERANGE },
+		{ "in as order", "'in' and 'order' overlap", HETSORT_EINVAL },
+		{ "no order", "order is NULL, with 10 elements", HETSORT_EINVAL },
+		{ "a number", "order[7] is '18446744073709551615'", HETSORT_EINVAL },
+		{ "no record", "record_bytes is '0'", HETSORT_EINVAL },
+		{ "out as order", "'order' and 'out' overlap", HETSORT_EINVAL },
+		{ "no out", "out is NULL", HETSORT_EINVAL },
+		/* mistakes that rank 0 cannot make */
+		{ "a shorter record", "record_bytes is '99', but '100' on rank 0", HETSORT_EINVAL },
+		{ "another call", "calls another function", HETSORT_EINVAL },
+	};
+	enum { APPLYING = 3, NOT_RANK_0_ORDER = 8, COUNT = sizeof of / sizeof *of };
+	static _Alignas(uint64_t) char in[N * 100], out[N * 100];
+	for (int i = 0; i < (bad ? COUNT : NOT_RANK_0_ORDER); i++) {
+		const bool here = rank == bad, sorts = (i < APPLYING) != (here && i == COUNT - 1);
+#define MISTAKE(text) (here && !strcmp(of[i].name, text))
+		hetsort_err err = { HETSORT_OK, "" };
+		uint64_t order[N] = { 0 }, n_out = 5;
+		order[7] = MISTAKE("a number") ? UINT64_MAX : 1;
+		memset(out, 0x3c, sizeof out);
+		const hetsort_status st =
+			sorts ? hetsort_argsort(in, N, MISTAKE("in as order") ? (void *)in : order,
+						MISTAKE("no room") ? N - 1 : N,
+						MISTAKE("no n_out") ? NULL : &n_out, NULL,
+						MPI_COMM_WORLD, &err)
+			      : hetsort_apply(MISTAKE("no order") ? NULL : order, N, in, N,
+					      MISTAKE("no out")         ? NULL
+					      : MISTAKE("out as order") ? (void *)order
+									: out,
+					      MISTAKE("no record")          ? 0
+					      : MISTAKE("a shorter record") ? 99
+									    : 100,
+					      NULL, MPI_COMM_WORLD, &err);
+		left_together(st, &err, &of[i]);
+		CHECK(out[0] == 0x3c && !memcmp(out, out + 1, sizeof out - 1), "%s", of[i].name);
+		CHECK(!sorts || n_out == (MISTAKE("no room")    ? N
+					  : MISTAKE("no n_out") ? 5
+								: 0),
+		      "%s: n_out %d", of[i].name, (int)n_out);
+#undef MISTAKE
+	}
+}
+
 /* One process: there is no other rank. */
 static void misuse_local(void)
 {
@@ -373,6 +422,7 @@ int main(int argc, char **argv)
 		for (int m = 0; m < (bad ? MISUSES : NOT_RANK_0); m++)
 			misuse_sort(&misuses[m], speeds);
 		misuse_others();
+		misuse_order();
 		unchanged(speeds);
 	}
 	misuse_local();

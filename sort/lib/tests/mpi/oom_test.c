@@ -43,6 +43,29 @@ static hetsort_status sort_to_last(hetsort_err *err)
 				   MPI_COMM_WORLD, err);
 }
 
+/* Numbers, and the records with these numbers. */
+static hetsort_status argsort(hetsort_err *err)
+{
+	uint64_t *order = (uint64_t *)(void *)out, n = 7;
+	const hetsort_status st = hetsort_argsort(in + first * 100, n_mine, order, n_mine, &n, NULL,
+						  MPI_COMM_WORLD, err);
+	for (uint64_t i = 0; st == HETSORT_OK && i < n_mine; i += 997)
+		CHECK(memcmp(in + order[i] * 100, answer + (first + i) * 100, 100) == 0, "wrong");
+	return st;
+}
+
+static hetsort_status apply(hetsort_err *err)
+{
+	static uint64_t order[1000];
+	for (uint64_t i = 0; i < 1000; i++)
+		order[i] = i * 7919 % n_all;
+	const hetsort_status st = hetsort_apply(order, 1000, in + first * 100, n_mine, out, 100,
+						NULL, MPI_COMM_WORLD, err);
+	for (uint64_t i = 0; st == HETSORT_OK && i < 1000; i++)
+		CHECK(memcmp(in + order[i] * 100, out + i * 100, 100) == 0, "wrong");
+	return st;
+}
+
 static hetsort_status share(hetsort_err *err)
 {
 	uint64_t n;
@@ -124,10 +147,11 @@ static void without_threads(void)
 
 int main(int argc, char **argv)
 {
-	const test_call calls[] = { { "sort", sort, false, true },
-				    { "sort_counts", sort_to_last, false, false },
-				    { "share", share, false, false },
-				    { "sort_local", local, true, true } };
+	const test_call calls[] = {
+		{ "sort", sort, false, true },       { "sort_counts", sort_to_last, false, false },
+		{ "argsort", argsort, false, true }, { "apply", apply, false, false },
+		{ "share", share, false, false },    { "sort_local", local, true, true }
+	};
 	int level;
 	SHIM_OURS;
 	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
