@@ -28,6 +28,17 @@ static void sort_stars(int rank, int ranks)
 
 	std::cout << "rank " + std::to_string(rank) + ": " + std::to_string(mine.size()) + " stars, masses " +
 			     std::to_string(mine.front().mass) + " to " + std::to_string(mine.back().mass) + "\n";
+
+	// The same, but only numbers are sorted; the masses, which are another column, follow them.
+	std::vector<double> masses;
+	for (const star &s : stars)
+		masses.push_back(s.mass);
+	const auto order = heaviest_first.argsort(stars, MPI_COMM_WORLD);
+	masses = hetsort::apply<double>(order, masses, MPI_COMM_WORLD);
+	std::size_t wrong = masses.size() != mine.size();
+	for (std::size_t i = 0; i < mine.size() && !wrong; i++)
+		wrong += masses[i] != mine[i].mass;
+	std::cout << "rank " + std::to_string(rank) + (wrong ? ": WRONG" : ": the same by numbers") + "\n";
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
 !   opts and err are optional;
 !   texts passed to calls end in c_null_char; hetsort_reason() and hetsort_string() convert the texts
 !   that calls return to Fortran's;
-!   counts are integer(c_int64_t).
+!   counts and numbers of records are integer(c_int64_t); the first record has number 0, as in C.
 ! hetsort_opts_init(), hetsort_reason() and hetsort_string() are not in the header.
 module hetsort
   use, intrinsic :: iso_c_binding
@@ -83,6 +83,31 @@ module hetsort
       type(*), intent(in) :: in(*)
       integer(c_int64_t), value :: n_in, n_out
       type(*), intent(in out) :: out(*)
+      type(hetsort_opts), intent(in), optional :: opts
+      integer(c_int), value :: comm
+      type(hetsort_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+    function hetsort_argsort(in, n_in, order, room, n_out, opts, comm, err) &
+        bind(c, name="hetsort_argsort_f") result(res)
+      import
+      type(*), intent(in) :: in(*)
+      integer(c_int64_t), value :: n_in, room
+      integer(c_int64_t), intent(in out) :: order(*)
+      integer(c_int64_t), intent(out) :: n_out
+      type(hetsort_opts), intent(in), optional :: opts
+      integer(c_int), value :: comm
+      type(hetsort_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+    function hetsort_apply(order, n_order, in, n_in, out, record_bytes, opts, comm, err) &
+        bind(c, name="hetsort_apply_f") result(res)
+      import
+      integer(c_int64_t), intent(in) :: order(*)
+      integer(c_int64_t), value :: n_order, n_in
+      type(*), intent(in) :: in(*)
+      type(*), intent(in out) :: out(*)
+      integer(c_int32_t), value :: record_bytes
       type(hetsort_opts), intent(in), optional :: opts
       integer(c_int), value :: comm
       type(hetsort_err), intent(in out), optional :: err

@@ -6,6 +6,8 @@
 //   hetsort::sorter<star> heaviest_first(hetsort::descending(&star::mass), &star::id);
 //   std::vector<star> sorted = heaviest_first.sort(stars); // in this process
 //   std::vector<star> mine = heaviest_first.sort_share(stars, MPI_COMM_WORLD); // of all ranks
+//   auto order = heaviest_first.argsort(stars, MPI_COMM_WORLD); // only the numbers of stars,
+//   auto names = hetsort::apply<name>(order, all_names, MPI_COMM_WORLD); // and their names
 //
 // Members can be bool, integers, enumerations, float, double, and arrays of these; arrays of chars,
 // unsigned chars and std::byte are compared as by memcmp(). Each call has two forms. One throws
@@ -17,6 +19,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -208,20 +211,7 @@ public:
 	hetsort_status sort_share(span<const T> in, std::vector<T> &out, MPI_Comm comm,
 				  hetsort_err &err) const noexcept
 	{
-		std::vector<double> speeds;
-		hetsort_opts o = opts();
-		o.speeds = for_ranks(comm, speeds);
-		std::uint64_t n = 0;
-		const hetsort_status st = hetsort_share(in.size(), &n, &o, comm, &err);
-		if (st != HETSORT_OK)
-			return st;
-		try {
-			out.resize(n);
-		} catch (...) { // hetsort_sort() reports the lack of room on all ranks
-			out.clear();
-		}
-		return hetsort_sort(in.data(), in.size(), out.data(), out.size(), &n, &o, comm,
-				    &err);
+		return by_share(hetsort_sort, in, out, comm, err);
 	}
 	std::vector<T> sort_share(span<const T> in, MPI_Comm comm) const
 	{
@@ -229,6 +219,20 @@ public:
 		std::vector<T> out;
 		check(sort_share(in, out, comm, err), err);
 		return out;
+	}
+	// Sort only the numbers of the records of all ranks, which are counted from 0 on over the
+	// ranks, and resize order to this rank's share.
+	hetsort_status argsort(span<const T> in, std::vector<std::uint64_t> &order, MPI_Comm comm,
+			       hetsort_err &err) const noexcept
+	{
+		return by_share(hetsort_argsort, in, order, comm, err);
+	}
+	std::vector<std::uint64_t> argsort(span<const T> in, MPI_Comm comm) const
+	{
+		hetsort_err err;
+		std::vector<std::uint64_t> order;
+		check(argsort(in, order, comm, err), err);
+		return order;
 	}
 #endif
 
@@ -243,6 +247,24 @@ private:
 		return o;
 	}
 #ifndef HETSORT_NO_MPI
+	template <class Call, class E>
+	hetsort_status by_share(Call *call, span<const T> in, std::vector<E> &out, MPI_Comm comm,
+				hetsort_err &err) const noexcept
+	{
+		std::vector<double> speeds;
+		hetsort_opts o = opts();
+		o.speeds = for_ranks(comm, speeds);
+		std::uint64_t n = 0;
+		const hetsort_status st = hetsort_share(in.size(), &n, &o, comm, &err);
+		if (st != HETSORT_OK)
+			return st;
+		try {
+			out.resize(n);
+		} catch (...) { // the call reports the lack of room on all ranks
+			out.clear();
+		}
+		return call(in.data(), in.size(), out.data(), out.size(), &n, &o, comm, &err);
+	}
 	// Return a speed for each rank. Missing speeds are 0, which the library refuses on all
 	// ranks.
 	const double *for_ranks(MPI_Comm comm, std::vector<double> &speeds) const noexcept
@@ -271,6 +293,38 @@ private:
 	std::uint32_t threads_ = 1, exchange_threads_ = 0;
 	std::vector<double> speeds_;
 };
+
+#ifndef HETSORT_NO_MPI
+// Fetch records of type T by their numbers, as hetsort_apply() does: out receives the records of
+// the ranks of comm that have the numbers in order.
+template <class T>
+hetsort_status apply(span<const std::uint64_t> order, std::common_type_t<span<const T>> in,
+		     std::vector<T> &out, MPI_Comm comm, hetsort_err &err,
+		     std::uint32_t threads = 1) noexcept
+{
+	static_assert(std::is_trivially_copyable_v<T>, "records are moved as bytes");
+	static_assert(sizeof(T) <= HETSORT_RECORD_BYTES_MAX, "a record is too large");
+	hetsort_opts o = HETSORT_OPTS_INIT;
+	o.threads = threads;
+	try {
+		out.resize(order.size());
+	} catch (...) { // hetsort_apply() reports on all ranks that there is no array
+		out = std::vector<T>();
+	}
+	return hetsort_apply(order.data(), order.size(), in.data(), in.size(), out.data(),
+			     sizeof(T), &o, comm, &err);
+}
+template <class T>
+std::vector<T> apply(span<const std::uint64_t> order, std::common_type_t<span<const T>> in,
+		     MPI_Comm comm, std::uint32_t threads = 1)
+{
+	hetsort_err err;
+	std::vector<T> out;
+	if (apply<T>(order, in, out, comm, err, threads) != HETSORT_OK)
+		throw error(err);
+	return out;
+}
+#endif
 
 } // namespace hetsort
 

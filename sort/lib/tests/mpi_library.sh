@@ -23,9 +23,9 @@ stars() {
   ok "C++: stars.cc" "$mpicxx" -std=c++17 -Wall -Wextra -Werror -Wno-cast-function-type inst/share/hetsort/examples/stars.cc \
     -o client $(flags --cflags --libs)
   over 3
-  is "C++: the heaviest first, shares of 1:2:1" "$rc $(sort -k2n <<<"$out" | awk '
+  is "C++: the heaviest first, shares of 1:2:1" "$rc $(grep -c 'the same by numbers' <<<"$out") $(grep masses <<<"$out" | sort -k2n | awk '
     NR > 1 && $6 > last {bad++} $8 > $6 {bad++} {last = $8; n[NR] = $3}
-    END {print n[1] + n[2] + n[3], (n[2] - 2 * n[1]) ^ 2 <= 4, (n[2] - 2 * n[3]) ^ 2 <= 4, bad + 0}')" "0 3030 1 1 0"
+    END {print n[1] + n[2] + n[3], (n[2] - 2 * n[1]) ^ 2 <= 4, (n[2] - 2 * n[3]) ^ 2 <= 4, bad + 0}')" "0 3 3030 1 1 0"
 }
 masses() {
   # shellcheck disable=SC2046
@@ -35,6 +35,9 @@ masses() {
   is "Fortran: each rank has its masses" "$rc $(grep bodies <<<"$out" | sort -k2n | awk '{print $3, $6 + 0, $8 + 0}')" \
     "0 $(awk 'BEGIN {for (r = 0; r < 3; r++) for (i = 1; i <= 100 + r; i++) print (i * 37 + r * 11) % 50 / 4}' | sort -rn |
       awk '{m[NR] = $1} END {print 100, m[1], m[100]; print 101, m[101], m[201]; print 102, m[202], m[303]}')"
+  is "Fortran: the masses by number, in equal shares" "$(grep numbers <<<"$out" | sort -k2n | awk '{print $3, $6 + 0, $8 + 0}')" \
+    "$(awk 'BEGIN {for (r = 0; r < 3; r++) for (i = 1; i <= 100 + r; i++) print (i * 37 + r * 11) % 50 / 4}' | sort -rn |
+      awk '{m[NR] = $1} END {for (r = 0; r < 3; r++) print 101, m[101 * r + 1], m[101 * r + 101]}')"
   is "Fortran: a refusal, and the version" "$(grep refused <<<"$out")" "refused by $version: record_bytes is '0': must be 1 to 65536"
 }
 
