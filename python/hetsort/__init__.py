@@ -24,16 +24,16 @@ from ._errors import Error, InvalidError, JobError, NoMemoryError, PeerError, Ra
 from ._files import Progress, sort_file
 from ._library import __version__
 
-__all__ = ["sort", "argsort", "sort_file", "Progress", "Error", "InvalidError", "JobError",
+__all__ = ["sort", "argsort", "apply", "sort_file", "Progress", "Error", "InvalidError", "JobError",
            "NoMemoryError", "PeerError", "RangeError", "__version__"]
 
 
 def __getattr__(name):
     """Import the functions for arrays at their first use, because only they require numpy."""
-    if name not in ("sort", "argsort"):
+    if name not in ("sort", "argsort", "apply"):
         raise AttributeError(f"module 'hetsort' has no attribute '{name}'")
     from . import _arrays
-    globals().update(sort=_arrays.sort, argsort=_arrays.argsort)
+    globals().update(sort=_arrays.sort, argsort=_arrays.argsort, apply=_arrays.apply)
     return globals()[name]
 
 

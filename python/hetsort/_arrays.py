@@ -2,6 +2,7 @@
 """Sorts of arrays in memory. Over ranks, a step may fail on only one of them. So all ranks exchange the
 result of each such step before they continue, and return together."""
 import ctypes
+import math
 
 import numpy
 
@@ -32,9 +33,11 @@ def _one_row(array):
     return array
 
 
-def _output(out, dtype):
-    if not isinstance(_plain(out), numpy.ndarray) or out.ndim != 1 or out.dtype != dtype:
+def _output(out, dtype, shape=None):
+    if not isinstance(_plain(out), numpy.ndarray) or out.dtype != dtype or shape is None and out.ndim != 1:
         raise _keys.invalid("out is not an array of one dimension of type %s", dtype)
+    if shape is not None and out.shape != shape:
+        raise _keys.invalid("out has shape %s, not %s", out.shape, shape)
     if not out.flags.c_contiguous or not out.flags.writeable:
         raise _keys.invalid("out is not contiguous, or cannot be written")
     return out
@@ -106,9 +109,10 @@ def _weights(weights, comm, out=None):
     return weights
 
 
-def _sort_over(comm, prepare):
+def _sort_over(comm, prepare, call="sort_f", result=None):
     """Sort over ranks. prepare() returns the array of this rank, the parts of its key, threads, weights and
-    out."""
+    out. call is the call of the library that fills this rank's share of an array of type result; the type
+    of the records if it is None."""
     _check_mpi(comm)
     handle = comm.py2f()
     array, parts, threads, weights, out = _together(comm, prepare)
@@ -121,8 +125,8 @@ def _sort_over(comm, prepare):
         return out
     n = ctypes.c_uint64()
     _library.call("share_f", len(array), ctypes.byref(n), opts, handle, rank=comm.rank)
-    out = _together(comm, lambda: numpy.empty(n.value, array.dtype))
-    _library.call("sort_f", array.ctypes.data, len(array), out.ctypes.data, len(out),
+    out = _together(comm, lambda: numpy.empty(n.value, result or array.dtype))
+    _library.call(call, array.ctypes.data, len(array), out.ctypes.data, len(out),
                   ctypes.byref(n), opts, handle, rank=comm.rank)
     return out
 
@@ -165,7 +169,7 @@ def sort(array, key=None, comm=None, weights=None, stable=False, out=None, *, re
     return _sort_here(row, parts, count, given)
 
 
-def _with_places(array, parts, first, index):
+def _with_places(array, parts, index):
     """Return an array of the keys of the records, each with its place, and the parts of the key in that
     array."""
     names = ["k%d" % i for i in range(len(parts))]
@@ -175,23 +179,61 @@ def _with_places(array, parts, first, index):
     keys, source = numpy.empty(len(array), packed), array.view(look)
     for name in names:
         keys[name] = source[name]
-    keys["place"] = numpy.arange(first, first + len(array), dtype=index)
+    keys["place"] = numpy.arange(len(array), dtype=index)
     return keys, [p._replace(offset=packed.fields[n][1]) for p, n in zip(parts, names)]
 
 
 def argsort(array, key=None, comm=None, weights=None, stable=False, *, reverse=False, threads=None):
     """Return the places of the records in the order of sort(): array[argsort(array)] is the sorted array.
     With comm, places are counted over the arrays of all ranks, one after the other, and this rank receives
-    its share of the places. For the arguments, see sort()."""
-    def prepare(first=0, index="u8"):
-        row = _one_row(array)
-        keys, parts = _with_places(row, _keys.parts(row.dtype, key, reverse), first, index)
-        return keys, parts, _threads(threads, comm), _weights(weights, comm), None
+    its share of the places, for apply(). Only keys and places move between ranks. For the arguments, see
+    sort()."""
+    def prepare():
+        row = _one_row(array) if comm is None else numpy.ascontiguousarray(_one_row(array))
+        return row, _keys.parts(row.dtype, key, reverse), _threads(threads, comm), _weights(weights, comm), None
 
     if comm is not None:
-        _check_mpi(comm)
-        mine = _together(comm, lambda: len(_one_row(array)))
-        first = comm.scan(mine) - mine
-        return _sort_over(comm, lambda: prepare(first))["place"].astype(numpy.intp)
-    keys, parts, count, _, _ = prepare(0, "u4" if len(array) < _MOST_NARROW else "u8")
+        return _sort_over(comm, prepare, "argsort_f", numpy.dtype("i8"))
+    row, parts, count, _, _ = prepare()
+    keys, parts = _with_places(row, parts, "u4" if len(row) < _MOST_NARROW else "u8")
     return _sort_here(keys, parts, count, None)["place"].astype(numpy.intp)
+
+
+def _places(order):
+    order = numpy.asarray(_plain(order))
+    if order.ndim != 1 or order.dtype.kind not in "iu" and len(order):
+        raise _keys.invalid("order is not an array of one dimension of integers")
+    if order.dtype.kind == "i" and len(order) and order.min() < 0:
+        raise _keys.invalid("order has the place '%d': places are 0 or more", order.min())
+    return numpy.ascontiguousarray(order.astype("u8", copy=False))
+
+
+def apply(array, order, comm, out=None, *, threads=None):
+    """Return the records with the places in order, as a new array: record order[i] of the arrays of all
+    ranks, one after the other, becomes record i. So apply(array, argsort(array, key, comm), comm) is
+    sort(array, key, comm), and the same order sorts other arrays with data of the same records.
+
+    array    this rank's records, only read. With several dimensions, its rows are the records. All ranks must
+             have the same type and length of rows; the number of records may differ.
+    order    the places: integers from 0 on, below the number of all records. A place may occur several times,
+             on any ranks, or never. Its length is the number of records that this rank receives.
+    comm     a communicator of mpi4py. All ranks must call.
+    out      receives the records, and is returned.
+    threads  the number of threads that copy records; 0 means all processors. The default is 1.
+    """
+    def prepare():
+        rows = numpy.asarray(_plain(array))
+        if rows.ndim == 0 or rows.dtype.hasobject:
+            raise _keys.invalid("the array has no dimension, or holds objects of Python")
+        rows, places = numpy.ascontiguousarray(rows), _places(order)
+        shape = (len(places), *rows.shape[1:])
+        to = numpy.empty(shape, rows.dtype) if out is None else _output(out, rows.dtype, shape)
+        size = rows.dtype.itemsize * math.prod(rows.shape[1:])
+        return rows, places, to, min(size, 2**32 - 1), _threads(threads, comm)
+
+    _check_mpi(comm)
+    rows, places, to, size, count = _together(comm, prepare)
+    opts = _library.Opts(ctypes.sizeof(_library.Opts), threads=count)
+    _library.call("apply_f", places.ctypes.data, len(places), rows.ctypes.data, len(rows), to.ctypes.data, size,
+                  ctypes.byref(opts), comm.py2f(), rank=comm.rank)
+    return to

@@ -28,7 +28,9 @@ class _Err(ctypes.Structure):
 _P, _N = ctypes.c_void_p, ctypes.c_uint64
 _ARGUMENTS = {"sort_local": [_P, _N, _P, _P], "share_f": [_N, _P, _P, ctypes.c_int],
               "sort_counts_f": [_P, _N, _P, _N, _P, ctypes.c_int],
-              "sort_f": [_P, _N, _P, _N, _P, _P, ctypes.c_int]}
+              "sort_f": [_P, _N, _P, _N, _P, _P, ctypes.c_int],
+              "argsort_f": [_P, _N, _P, _N, _P, _P, ctypes.c_int],
+              "apply_f": [_P, _N, _P, _N, _P, ctypes.c_uint32, _P, ctypes.c_int]}
 for _name, _arguments in _ARGUMENTS.items():
     if hasattr(_lib, "hetsort_" + _name):  # without MPI, the calls over ranks are missing
         getattr(_lib, "hetsort_" + _name).argtypes = _arguments + [_P]

@@ -51,6 +51,12 @@ def one(comm, kind):
         check(oracle.raw(out).tobytes() == slices(oracle.raw(array)[wanted], got, comm.rank).tobytes(), what)
         places = hetsort.argsort(mine, key, comm, weights_)
         check((places == slices(wanted, got, comm.rank)).all(), what + ": argsort")
+        back = hetsort.apply(mine, places, comm)
+        check(oracle.raw(back).tobytes() == slices(oracle.raw(array)[wanted], got, comm.rank).tobytes(), what + ": apply")
+        column = numpy.arange(3 * len(array), dtype="f4").reshape(-1, 3)
+        back = numpy.empty((len(places), 3), "f4")
+        hetsort.apply(slices(column, counts, comm.rank), places[::-1].astype("u4"), comm, back, threads=2)
+        check((back[::-1] == slices(column[wanted], got, comm.rank)).all(), what + ": apply to rows")
 
 
 def fails(kind, rank, text, function):
@@ -71,13 +77,22 @@ def misuse(bad):
             (hetsort.InvalidError, "weights are 9 numbers", lambda: hetsort.sort(
                 array, comm=WORLD, weights=numpy.ones(9 if me else WORLD.size))),
             (hetsort.InvalidError, "not an array of one dimension", lambda: hetsort.sort(
-                array, comm=WORLD, out=None if not me else "x"))]:
+                array, comm=WORLD, out=None if not me else "x")),
+            (hetsort.InvalidError, "order[1] is '%d'" % (10 * WORLD.size), lambda: hetsort.apply(
+                array, [0, 10 * WORLD.size if me else 9, 1], WORLD)),
+            (hetsort.InvalidError, "the place '-3'", lambda: hetsort.apply(array, [0, -3 if me else 3], WORLD)),
+            (hetsort.InvalidError, "dimension of integers", lambda: hetsort.apply(array, [0, 1.5 if me else 1], WORLD)),
+            (hetsort.InvalidError, "out has shape (3,), not (2,)", lambda: hetsort.apply(
+                array, [0, 1], WORLD, out=numpy.empty(3 if me else 2, array.dtype))),
+            (hetsort.InvalidError, "objects of Python", lambda: hetsort.apply(
+                numpy.array([None]) if me else array, [0, 1], WORLD))]:
         fails(kind if me else hetsort.PeerError, bad, text if me else "rank %d: " % bad, function)
     if WORLD.size > 1:
         fails(hetsort.InvalidError, None, "only on some ranks", lambda: hetsort.sort(
             array, comm=WORLD, out=numpy.empty(10, int) if me else None))
     fails(hetsort.InvalidError, WORLD.rank, "n_out over all ranks is '0'", lambda: hetsort.sort(array, comm=WORLD, out=array[:0].copy()))
     fails(hetsort.InvalidError, None, "not an intracommunicator", lambda: hetsort.sort(array, comm="x"))
+    check(hetsort.apply(array, [], WORLD).shape == (0,) and hetsort.apply(array[:0], [], WORLD).size == 0, "no places")
 
 
 def main():
