@@ -50,7 +50,7 @@ on "host=1,boot=1 host=1,boot=2" --no-fsync --force -o "$PWD/out.%r" in
 is "two hosts: files with the same numbers" "$rc/$err" 0/
 
 # Records that are folded make messages shorter than their room, also in fragments.
-fold=(--key 0,1 --unique --count 50,u64 --max 60,i32)
+fold=(--key "0,1" --unique --count "50,u64" --max "60,i32")
 "$BIN/hetsort" -q "${fold[@]}" -o folded expected
 for most in 1000 4096 256M; do
   rm -f out.*
