@@ -59,7 +59,7 @@ example() {
   done
   for file in "$@"; do ok "$name: three ranks write the same $file" cmp -s "$file" "one/$file"; done
 }
-make() { "$python" -W error "$ROOT/sort/tests/formats_help.py" make "$1" || exit 1; }
+make() { "$python" -W error "$ROOT/sort/tests/formats_help.py" make "$@" || exit 1; }
 judge() { is "$name, $MORE: judged" "$("$python" -W error "$ROOT/sort/tests/formats_help.py" judge "$1" 2>&1)" good; }
 
 # Reads of 90 bases of 20 transcripts: t.fa, and 1.fq and 2.fq, with barcodes of 16 bases and UMIs of 10; a third of the
@@ -89,6 +89,11 @@ if begin BUS "kallisto bustools" ""; then
   { kallisto index -i index t.fa && kallisto bus -i index -o . -x 10xv2 1.fq 2.fq; } >log 2>&1 || cat log
   example '' sorted.bus expected.bus
   ok "$name: kallisto wrote copies" test "$(stat -c %s sorted.bus)" -lt "$(stat -c %s output.bus)"
+  { head -n 4000 1.fq >3.fq && head -n 4000 2.fq >4.fq && kallisto bus -i index -o more -x 10xv2 3.fq 4.fq &&
+    bustools sort -m 100M -o more.bus more/output.bus && bustools sort -m 100M -o both.bus sorted.bus more.bus; } >log 2>&1 || cat log
+  # shellcheck disable=SC2046  # options
+  run "$BIN/hetsort" --merge $(grep -o -e '--[^ ]*=[0-9][^ ]*' commands) --skip-header=49 --unique -o merged.bus sorted.bus more.bus
+  is "$name: sorted files are merged as by bustools" "$rc/$err/$(cmp merged.bus both.bus)" 0//
 fi
 
 if begin "FITS tables" "fitscheck fitsverify" astropy; then
@@ -96,7 +101,7 @@ if begin "FITS tables" "fitscheck fitsverify" astropy; then
   example fits
   is "$name: fitsverify" "$(fitsverify -q sorted.fits | tr -s ' ')" "verification OK: sorted.fits "
   # Rows of 16 bytes keep the sums. The padding may be as long as rows are: 1236 rows take 6.9 blocks, 180 take one.
-  make plain
+  make plain 5 180 1236
   for rows in 5 180 1236; do
     for way in "" "--ranks=3" "--ranks=2 --merge"; do
       from=in.$rows && [ "${way#*--merge}" != "$way" ] && from=sorted.$rows
@@ -141,10 +146,14 @@ fi
 if begin k-mers jellyfish ""; then
   reads
   jellyfish count -m 21 -s 100k -C -o mers.jf 2.fq
+  head -n 4000 2.fq >3.fq # the command in the header has the same length
+  jellyfish count -m 21 -s 100k -C -o more.jf 3.fq
   jellyfish dump -c mers.jf | LC_ALL=C sort >expected.txt
-  example '' sorted.jf sorted.txt most.jf
+  jellyfish merge -o merged.jf mers.jf more.jf
+  example '' sorted.jf sorted.txt most.jf all.jf
   ok "$name: as sort(1) orders jellyfish's lines" cmp -s sorted.txt expected.txt
   is "$name: the most frequent" "$out" "$(LC_ALL=C sort -k2,2nr -k1,1 expected.txt | head -n 10)"
+  ok "$name: as jellyfish merges two files" cmp -s all.txt <(jellyfish dump -c merged.jf | LC_ALL=C sort)
   is "$name: histo" "$(jellyfish histo sorted.jf)" "$(jellyfish histo mers.jf)"
 fi
 
