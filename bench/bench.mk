@@ -54,6 +54,8 @@ bench-unequal: all $(BENCH_X) $(PROGDIR)/bench/local_bench  ## with one processo
 	$(BENCH)
 bench-memory: all $(BENCH_X)  ## with less memory than data, compared with cp (ARGS=...)
 	$(BENCH)
+bench-formats: all  ## files of several fields of work, compared with the fields' own tools (ARGS=...)
+	$(BENCH)
 
 # Experiments on virtual hosts. Results are in build/experiments.
 experiments: all $(BENCH_X) $(SCATTERX)  ## all experiments on virtual hosts of unequal speed (root; ARGS=...)
