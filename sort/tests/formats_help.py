@@ -212,12 +212,14 @@ def make_bus(records):
     """Write the file of a run with few barcodes and UMIs, so that some records are copies, as bytes: no library writes it."""
     import numpy
     array = numpy.zeros(records, [("barcode", "<u8"), ("umi", "<u8"), ("ec", "<i4"), ("count", "<u4"), ("flags", "<u8")])
-    array["barcode"], array["umi"] = rng().integers(0, 1 << 32, 5000, "u8")[rng().integers(0, 5000, records)], rng().integers(0, 1 << 20, records)
+    draw = rng()
+    barcodes = draw.integers(0, 1 << 32, 5000, "u8")
+    array["barcode"], array["umi"] = barcodes[draw.integers(0, 5000, records)], draw.integers(0, 1 << 20, records)
     array["ec"], array["count"] = array["umi"] % 300, 1
     array[records // 3:records // 2] = array[:records // 2 - records // 3]
     with open("output.bus", "wb") as f:
         f.write(struct.pack("<4s4I4s", b"BUS\0", 1, 16, 10, 4, b"text"))
-        rng().permutation(array).tofile(f)
+        draw.permutation(array).tofile(f)
 
 
 def make_kmers(bases):
