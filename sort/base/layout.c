@@ -9,18 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELD_TEXT_BYTES = 24 };
+enum { FIELD_TEXT_BYTES = 32 };
 
 static const struct {
 	const char *name;
 	uint8_t type, bytes; /* bytes 0: any size */
+	uint8_t parts;       /* 2: complex, of two floats of `bytes` bytes */
 } types[] = {
-	{ "bytes", KEY_TYPE_BYTES, 0 },  { "u8", KEY_TYPE_UNSIGNED, 1 },
-	{ "u16", KEY_TYPE_UNSIGNED, 2 }, { "u32", KEY_TYPE_UNSIGNED, 4 },
-	{ "u64", KEY_TYPE_UNSIGNED, 8 }, { "i8", KEY_TYPE_SIGNED, 1 },
-	{ "i16", KEY_TYPE_SIGNED, 2 },   { "i32", KEY_TYPE_SIGNED, 4 },
-	{ "i64", KEY_TYPE_SIGNED, 8 },   { "f32", KEY_TYPE_FLOAT, 4 },
-	{ "f64", KEY_TYPE_FLOAT, 8 },
+	{ "bytes", KEY_TYPE_BYTES, 0, 1 },  { "u8", KEY_TYPE_UNSIGNED, 1, 1 },
+	{ "u16", KEY_TYPE_UNSIGNED, 2, 1 }, { "u32", KEY_TYPE_UNSIGNED, 4, 1 },
+	{ "u64", KEY_TYPE_UNSIGNED, 8, 1 }, { "i8", KEY_TYPE_SIGNED, 1, 1 },
+	{ "i16", KEY_TYPE_SIGNED, 2, 1 },   { "i32", KEY_TYPE_SIGNED, 4, 1 },
+	{ "i64", KEY_TYPE_SIGNED, 8, 1 },   { "f16", KEY_TYPE_FLOAT, 2, 1 },
+	{ "f32", KEY_TYPE_FLOAT, 4, 1 },    { "f64", KEY_TYPE_FLOAT, 8, 1 },
+	{ "c64", KEY_TYPE_FLOAT, 4, 2 },    { "c128", KEY_TYPE_FLOAT, 8, 2 },
 };
 
 enum { TYPES = sizeof types / sizeof *types };
@@ -44,8 +46,8 @@ static const char *layout_read_number(const char *s, uint32_t *v)
 }
 
 /* If the next word is a type, possibly with a byte order as in "u64le", read it and move *s to its
- * end. Set *bytes to the size of the type, 0 if any size is allowed. */
-static void layout_read_type(const char **s, key_field *f, uint32_t *bytes)
+ * end. Set *bytes to the size of the type, 0 if any size is allowed, and *parts to its numbers. */
+static void layout_read_type(const char **s, key_field *f, uint32_t *bytes, uint32_t *parts)
 {
 	for (size_t i = 0; **s && i < TYPES; i++) {
 		const size_t n = strlen(types[i].name);
@@ -59,26 +61,60 @@ static void layout_read_type(const char **s, key_field *f, uint32_t *bytes)
 			continue;
 		f->type = types[i].type;
 		f->little = ordered ? *order == 'l' : number && __BYTE_ORDER == __LITTLE_ENDIAN;
-		*bytes = types[i].bytes;
+		*parts = types[i].parts;
+		*bytes = types[i].bytes * *parts;
 		*s = ordered ? order + 2 : order;
 		return;
 	}
 }
 
+/* Read the words after the type, in any order. Return false if a word is unknown or given twice. */
+static bool layout_read_flags(const char *s, key_field *f)
+{
+	while (*s) {
+		const size_t n = strcspn(s + 1, ",");
+		const bool desc = strncmp(s + 1, "desc", n) == 0 && n == strlen("desc");
+		const bool last = strncmp(s + 1, "nan-last", n) == 0 && n == strlen("nan-last");
+		if ((!desc && !last) || (desc && f->desc) || (last && f->nan))
+			return false;
+		f->desc |= desc;
+		f->nan |= last ? NAN_LAST : NAN_TOTAL;
+		s += n + 1;
+	}
+	return true;
+}
+
+/* Append the field, or the two parts of a complex number. Return false if these are too many. */
+static bool layout_append(layout *l, key_field f, uint32_t parts)
+{
+	if (l->fields + parts > KEY_FIELDS_MAX)
+		return false;
+	f.bytes /= parts;
+	for (uint32_t i = 0; i < parts; i++, f.off += f.bytes) {
+		l->field[l->fields] = f;
+		if (f.nan && parts > 1)
+			l->field[l->fields].nan = i == 0 ? NAN_LAST_REAL : NAN_LAST_IMAG;
+		l->fields++;
+	}
+	return true;
+}
+
 const char *layout_add_field(layout *l, const char *text)
 {
 	key_field f = { 0 };
-	uint32_t bytes = 0;
+	uint32_t bytes = 0, parts = 1;
 	const char *at = layout_read_number(text, &f.off);
 	if (!at)
 		return "a key must be OFFSET,LENGTH in bytes; a type and desc may follow";
 	const char *length = *at ? layout_read_number(at + 1, &f.bytes) : NULL;
 	at = length ? length : at;
-	layout_read_type(&at, &f, &bytes);
-	f.desc = strcmp(at, ",desc") == 0;
-	if (*at && !f.desc)
-		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, and may end in "
-		       "le or be; then desc may follow";
+	layout_read_type(&at, &f, &bytes, &parts);
+	if (!layout_read_flags(at, &f))
+		return "a type is one of bytes, u8 to u64, i8 to i64, f16 to f64, c64, c128, and "
+		       "may end in le or be; then nan-last and desc may follow";
+	if (f.nan && f.type < KEY_TYPE_SIGNED)
+		return "nan-last requires a type that has NaN or NaT: f16 to f64, c64, c128, i8 to "
+		       "i64";
 	if (!length && bytes == 0)
 		return "a key must be OFFSET,LENGTH in bytes";
 	if (length && bytes > 0 && f.bytes != bytes)
@@ -86,10 +122,9 @@ const char *layout_add_field(layout *l, const char *text)
 	f.bytes = bytes ? bytes : f.bytes;
 	if (f.off >= MAX_RECORD_BYTES || f.bytes == 0 || f.bytes > MAX_RECORD_BYTES)
 		return "OFFSET and LENGTH must be less than 64K, LENGTH at least 1";
-	if (l->fields == KEY_FIELDS_MAX)
-		return "a key has at most 16 fields";
-	l->field[l->fields++] = f;
-	return NULL;
+	return layout_append(l, f, parts)
+		       ? NULL
+		       : "a key has at most 16 fields, a complex number counts as two";
 }
 
 /* ------------------------------------------------------------------------------- folded fields */
@@ -100,7 +135,8 @@ const char *layout_add_fold(layout *l, fold_kind kind, const char *text)
 {
 	layout one = { .fields = 0 };
 	key_field *f = &one.field[0];
-	const bool typed = !layout_add_field(&one, text) && f->type != KEY_TYPE_BYTES && !f->desc;
+	const bool typed = !layout_add_field(&one, text) && one.fields == 1 &&
+			   f->type != KEY_TYPE_BYTES && !f->desc && !f->nan;
 	if (kind == FOLD_COUNT && (!typed || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4))
 		return "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
 	if (!typed)
@@ -152,13 +188,16 @@ status layout_check_folds(const layout *l, err *e)
 
 /* --------------------------------------------------------------------------------- normal form */
 
-/* Turn numbers that sort like their bytes into bytes, and join adjacent fields of bytes. */
+/* Turn numbers that sort like their bytes into bytes, and join adjacent fields of bytes. In
+ * descending order, NaT is the last number anyway. */
 static void layout_join_fields(layout *l)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < l->fields; i++) {
 		key_field f = l->field[i], *last = n ? &l->field[n - 1] : NULL;
 		f.little = f.little && f.bytes > 1;
+		if (f.type == KEY_TYPE_SIGNED && f.desc)
+			f.nan = NAN_TOTAL;
 		if (f.type == KEY_TYPE_UNSIGNED && !f.little)
 			f.type = KEY_TYPE_BYTES;
 		if (last && last->type == KEY_TYPE_BYTES && f.type == KEY_TYPE_BYTES &&
@@ -177,7 +216,9 @@ static key_lead layout_lead(const key_field *f, uint32_t record_bytes)
 	const unsigned bits = 8 * f->bytes, up = 64 - bits;
 	const uint64_t all = ~UINT64_C(0) << up, sign = UINT64_C(1) << 63;
 	const uint32_t last = record_bytes - KEY_NUMBER_BYTES_MAX;
-	key_lead n = { .at = f->off < last ? f->off : last,
+	key_lead n = { .turn = f->nan ? layout_nan_turn(f) : 0,
+		       .at = (uint16_t)(f->off < last ? f->off : last),
+		       .merge = f->nan && f->type == KEY_TYPE_FLOAT,
 		       .up = (uint8_t)up,
 		       .little = f->little,
 		       .bytes = (uint8_t)f->bytes };
@@ -226,7 +267,7 @@ status layout_settle(layout *l, bool reverse, err *e)
 			       "one piece of ascending bytes",
 			       bytes, KEY_FIELDS_BYTES_MAX);
 	for (uint32_t i = 0; l->record_bytes >= KEY_NUMBER_BYTES_MAX && i < l->fields; i++)
-		if (l->field[i].type != KEY_TYPE_BYTES)
+		if (l->field[i].type != KEY_TYPE_BYTES && l->field[i].nan <= NAN_LAST)
 			l->number[i] = layout_lead(&l->field[i], l->record_bytes);
 	return ST_OK;
 }
@@ -252,22 +293,27 @@ status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
 
 /* ------------------------------------------------------------------------------------ texts */
 
-/* Append the type of a number. */
-static void layout_type_text(const key_field *f, char *text, size_t room)
+/* Append the type of a number that has `parts` parts. */
+static void layout_type_text(const key_field *f, uint32_t parts, char *text, size_t room)
 {
 	const char *order = f->bytes == 1 ? "" : f->little ? "le" : "be";
 	for (size_t i = 0; f->type != KEY_TYPE_BYTES && i < TYPES; i++)
-		if (types[i].type == f->type && types[i].bytes == f->bytes)
+		if (types[i].type == f->type && types[i].bytes == f->bytes &&
+		    types[i].parts == parts)
 			text_append(text, room, ",%s%s", types[i].name, order);
 }
 
-/* Append a field as layout_add_field reads it. */
+/* Append a field as layout_add_field reads it; an imaginary part is appended with its real part. */
 static void layout_field_text(const key_field *f, char text[KEY_TEXT_BYTES])
 {
+	const uint32_t parts = f->nan == NAN_LAST_REAL ? 2 : 1;
+	if (f->nan == NAN_LAST_IMAG)
+		return;
 	text_append(text, KEY_TEXT_BYTES, "%s%" PRIu32 ",%" PRIu32, *text ? " " : "", f->off,
-		    f->bytes);
-	layout_type_text(f, text, KEY_TEXT_BYTES);
-	text_append(text, KEY_TEXT_BYTES, "%s", f->desc ? ",desc" : "");
+		    f->bytes * parts);
+	layout_type_text(f, parts, text, KEY_TEXT_BYTES);
+	text_append(text, KEY_TEXT_BYTES, "%s%s", f->nan ? ",nan-last" : "",
+		    f->desc ? ",desc" : "");
 }
 
 const char *layout_fold_text(const layout *l, fold_kind kind, char text[FOLD_TEXT_BYTES])
@@ -279,7 +325,7 @@ const char *layout_fold_text(const layout *l, fold_kind kind, char text[FOLD_TEX
 			continue;
 		text_append(text, FOLD_TEXT_BYTES, "%s%s%s%" PRIu32, *text ? " " : "",
 			    all ? fold_names[f->fold] : "", all ? "=" : "", f->off);
-		layout_type_text(f, text, FOLD_TEXT_BYTES);
+		layout_type_text(f, 1, text, FOLD_TEXT_BYTES);
 	}
 	return text;
 }

@@ -17,7 +17,7 @@ enum {
 	KEY_FIELDS_MAX = 16,
 	KEY_FIELDS_BYTES_MAX = 256, /* of all fields together */
 	KEY_NUMBER_BYTES_MAX = 8,
-	KEY_TEXT_BYTES = KEY_FIELDS_MAX * 24, /* of layout_key_text */
+	KEY_TEXT_BYTES = KEY_FIELDS_MAX * 32, /* of layout_key_text */
 	FOLDS_MAX = 8,
 	FOLD_TEXT_BYTES = FOLDS_MAX * 24, /* of layout_fold_text */
 };
@@ -32,6 +32,13 @@ typedef enum key_type {
 /* How the values of a field are folded into one if only the first record of each key is kept. */
 typedef enum fold_kind { FOLD_NONE, FOLD_COUNT, FOLD_SUM, FOLD_MIN, FOLD_MAX } fold_kind;
 
+/* Where a field has NaN, and the least signed number, which numpy calls NaT. NAN_TOTAL: floats are
+ * in the total order of IEEE 754. All others: they follow all other numbers, also in descending
+ * order; all NaNs are equal, and so are -0 and +0. A complex number is two fields, a real part and,
+ * directly after it in key and record, an imaginary part. Its order is numpy's: numbers without
+ * NaN, then NaN only in the imaginary part, only in the real part, in both. */
+typedef enum nan_rule { NAN_TOTAL, NAN_LAST, NAN_LAST_REAL, NAN_LAST_IMAG } nan_rule;
+
 /* A field of a key, or one that is folded. The struct has no padding, because ranks compare a hash
  * of the whole layout. */
 typedef struct key_field {
@@ -40,18 +47,26 @@ typedef struct key_field {
 	uint8_t type; /* a key_type */
 	uint8_t little;
 	uint8_t desc;
-	uint8_t fold; /* a fold_kind */
+	union {
+		uint8_t nan;  /* a nan_rule, of a key */
+		uint8_t fold; /* a fold_kind, of a folded field */
+	};
 } key_field;
 
 /* How to read a number so that numbers can be compared as unsigned integers. Read 8 bytes of the
- * record as an integer, shift the number to the top, and flip bits. */
+ * record as an integer, shift the number to the top, flip bits, and subtract `turn`, which makes
+ * the numbers below it, NaN or NaT, the largest ones. Until then, different numbers stay different.
+ */
 typedef struct key_lead {
 	uint64_t flip;     /* flip these bits always */
 	uint64_t negative; /* flip these too if the topmost bit is set */
-	uint32_t at;
+	uint64_t turn;
+	uint16_t at;
 	uint8_t down, up; /* shift right, then left */
 	uint8_t little;
-	uint8_t bytes; /* 0: no number */
+	uint8_t bytes;  /* 0: no number */
+	uint8_t merge;  /* all NaNs become equal, and -0 and +0 */
+	uint8_t unused; /* 0 */
 } key_lead;
 
 typedef struct layout {
@@ -60,9 +75,10 @@ typedef struct layout {
 	uint32_t key_bytes; /* of all fields together */
 	uint32_t fields;    /* 0: the key is one range of ascending bytes */
 	key_field field[KEY_FIELDS_MAX];
-	key_lead number[KEY_FIELDS_MAX]; /* for numbers, if records have at least 8 bytes */
-	uint32_t folds, unused;          /* unused is 0 */
-	key_field fold[FOLDS_MAX];       /* outside of the key; they do not matter for the order */
+	/* for numbers except parts of complex ones, if records have at least 8 bytes */
+	key_lead number[KEY_FIELDS_MAX];
+	uint32_t folds, unused;    /* unused is 0 */
+	key_field fold[FOLDS_MAX]; /* outside of the key; they do not matter for the order */
 } layout;
 
 /* A layout whose key is one range of ascending bytes. */
@@ -71,7 +87,8 @@ typedef struct layout {
 		.record_bytes = (record), .key_off = (off), .key_bytes = (key) \
 	}
 
-/* layout_add_field - add a field OFF,LEN[,TYPE][,desc]; LEN may be missing if TYPE is a number.
+/* layout_add_field - add a field OFF,LEN[,TYPE][,nan-last][,desc]; LEN may be missing if TYPE is a
+ * number.
  * Return NULL, or the reason why the field is refused. */
 const char *layout_add_field(layout *l, const char *text);
 
@@ -90,6 +107,17 @@ status layout_settle(layout *l, bool reverse, err *e);
 
 /* layout_parse - make a settled layout from the texts of its fields, separated by a space. */
 status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e);
+
+/* layout_nan_turn - return the distance of the least number that is not NaN or NaT from the least
+ * number of a field, in the upper bits and the total order of either direction. */
+static inline uint64_t layout_nan_turn(const key_field *f)
+{
+	const unsigned up = 64 - 8 * f->bytes;
+	const unsigned exponent = f->bytes == 2 ? 5 : f->bytes == 4 ? 8 : 11;
+	if (f->type == KEY_TYPE_SIGNED)
+		return UINT64_C(1) << up;
+	return ~UINT64_C(0) >> (1 + exponent) >> up << up;
+}
 
 /* layout_key_text - write the key as layout_parse reads it; return text. */
 const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES]);

@@ -100,6 +100,40 @@ static inline int64_t order_signed(const key_field *f, uint64_t bits)
 	return -1 - (int64_t)magnitude;
 }
 
+/* Return the order of floats whose magnitudes are x and y if one is NaN, otherwise 0. */
+static int order_of_nans(const key_field *f, uint64_t x, uint64_t y)
+{
+	const unsigned fraction = f->bytes == 2 ? 10 : f->bytes == 4 ? 23 : 52;
+	const uint64_t rest = (UINT64_C(1) << (8 * f->bytes - 1)) - 1;
+	const uint64_t infinity = rest >> fraction << fraction;
+	return ((x & rest) > infinity) - ((y & rest) > infinity);
+}
+
+/* Compare numbers of which NaN or NaT follows all others in either direction. Numbers with NaN in
+ * different parts of a complex number are ordered when its real parts are compared. */
+static int order_nan_last(const key_field *f, const unsigned char *a, const unsigned char *b)
+{
+	const uint64_t x = order_bits(f, a), y = order_bits(f, b);
+	int64_t s = order_signed(f, x), t = order_signed(f, y);
+	int nans = 0;
+	if (f->type == KEY_TYPE_SIGNED) {
+		const uint64_t nat = UINT64_C(1) << (8 * f->bytes - 1);
+		nans = (x == nat) - (y == nat);
+	} else {
+		nans = order_of_nans(f, x, y);
+		if (f->nan == NAN_LAST_REAL && nans == 0)
+			nans = order_of_nans(f, order_bits(f, a + f->bytes),
+					     order_bits(f, b + f->bytes));
+		if (nans == 0 && order_of_nans(f, x, 0))
+			return 0;
+		s += s == -1; /* -0 */
+		t += t == -1;
+	}
+	if (nans)
+		return nans;
+	return f->desc ? (s < t) - (s > t) : (s > t) - (s < t);
+}
+
 static inline int order_of_keys(const layout *l, const unsigned char *a, const unsigned char *b)
 {
 	if (l->fields == 0)
@@ -107,6 +141,12 @@ static inline int order_of_keys(const layout *l, const unsigned char *a, const u
 	for (uint32_t i = 0; i < l->fields; i++) {
 		const key_field *f = &l->field[i];
 		int c;
+		if (f->nan) {
+			c = order_nan_last(f, a + f->off, b + f->off);
+			if (c != 0)
+				return c;
+			continue;
+		}
 		if (f->type == KEY_TYPE_BYTES) {
 			c = memcmp(a + f->off, b + f->off, f->bytes);
 		} else {

@@ -21,7 +21,7 @@ typedef uint64_t option_set;
 
 /* Options of sort(1) that hetsort has under another name, or does not have; then a hint is printed.
  * Options with the same letter and meaning are in option_rows. */
-#define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f32, f64"
+#define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f16 to f64"
 #define TEXT    "keys are bytes and binary numbers: --key OFFSET,LENGTH[,TYPE][,desc]"
 
 static const struct option_habit {

@@ -114,10 +114,11 @@ typedef struct hetsort_opts {
 	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else key_off and key_bytes
 			  * are ignored, and this text lists the fields of the key, most significant
 			  * first, separated by a space: "0,u64,desc 8,4". A field has the format of
-			  * hetsort's --key: offset, type or number of bytes, and optionally desc.
-			  * Types are u8 to u64, i8 to i64, f32 and f64. Numbers have the byte order
-			  * of the machine unless le or be follows. The text is only read during the
-			  * call. */
+			  * hetsort's --key: offset, type or number of bytes, and optionally
+			  * nan-last and desc. Types are u8 to u64, i8 to i64, f16 to f64, c64 and
+			  * c128. Numbers have the byte order of the machine unless le or be
+			  * follows. With nan-last, NaN and the least signed number (NaT of numpy)
+			  * come last, and -0 equals +0. The text is only read during the call. */
 } hetsort_opts;
 
 /* clang-format off */

@@ -4,7 +4,10 @@
  * The normal form of a key has key_bytes bytes, which memcmp() orders. Without fields it is the key
  * in the record. With fields, it consists of the fields, one after the other. Numbers have the most
  * significant byte first, and negative numbers sort before positive ones. Floats are in the order
- * -NaN, -inf, -0, +0, +inf, +NaN. In descending fields, all bits are inverted.
+ * -NaN, -inf, -0, +0, +inf, +NaN. In descending fields, all bits are inverted. If NaN comes last
+ * (nan_rule), numbers from -inf on, in either direction, are counted from 0, -0 and +0 are one
+ * number, and all bits of NaN are 1. So is NaT. A complex number with NaN has a real part above
+ * +inf, and its other part is in the imaginary one.
  *
  * Sorting reads parts of the normal form as numbers, which have the same order. The prefix is the
  * first 10 bytes; entries, items and heads (merge.h) contain it. The tail is the rest. A window is
@@ -115,8 +118,9 @@ void key_greatest(const layout *l, unsigned char *rec);
 
 /* -------------------------------------------------------------------------- numeric fields */
 
-/* key_lead_read - return the normal form of a numeric field, in the upper bits. */
-static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec)
+/* key_lead_flipped - return a numeric field in the total order, in the upper bits: without a turn,
+ * its normal form. */
+static inline uint64_t key_lead_flipped(const key_lead *n, const unsigned char *rec)
 {
 	uint64_t v;
 	memcpy(&v, rec + n->at, sizeof v);
@@ -124,12 +128,48 @@ static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec
 	return v ^ (-(v >> 63) & n->negative) ^ n->flip;
 }
 
-/* key_lead_raw - return the field of 8 bytes from which key_lead_read makes v. */
-static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
+/* key_lead_distinct - return the normal form of a numeric field, except that NaNs are different,
+ * and so are -0 and +0. */
+static inline uint64_t key_lead_distinct(const key_lead *n, const unsigned char *rec)
 {
-	v ^= n->flip;
-	v ^= -(v >> 63) & n->negative;
-	return n->little ? htole64(v) : htobe64(v);
+	return key_lead_flipped(n, rec) - n->turn;
+}
+
+/* key_merged - return the normal form of a float that is distinct. All bits below `up` are 0; turn
+ * is from layout_nan_turn. */
+static inline uint64_t key_merged(uint64_t v, uint64_t turn, unsigned up)
+{
+	const uint64_t all = ~UINT64_C(0) << up, greatest = (all & ~turn) - turn;
+	const uint64_t lower_zero = (all >> 1 & all) - turn;
+	v += (uint64_t)(v == lower_zero) << up;
+	return v > greatest ? all : v;
+}
+
+/* key_lead_turned - return the normal form of a numeric field with a turn. */
+static inline uint64_t key_lead_turned(const key_lead *n, const unsigned char *rec)
+{
+	const uint64_t v = key_lead_distinct(n, rec);
+	return n->merge ? key_merged(v, n->turn, n->up) : v;
+}
+
+/* key_lead_read - return the normal form of a numeric field, in the upper bits. */
+static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec)
+{
+	return __builtin_expect(n->turn == 0, 1) ? key_lead_flipped(n, rec)
+						 : key_lead_turned(n, rec);
+}
+
+/* key_leads_raw - turn numbers of key_lead_distinct back into the fields of 8 bytes. */
+static inline void key_leads_raw(const key_lead *of, uint64_t *a, size_t count)
+{
+	const key_lead n = *of; /* a copy that cannot alias the array written here */
+	for (size_t i = 0; n.turn && i < count; i++)
+		a[i] += n.turn;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t v = a[i] ^ n.flip;
+		v ^= -(v >> 63) & n.negative;
+		a[i] = n.little ? htole64(v) : htobe64(v);
+	}
 }
 
 /* -------------------------------------------------------------------------- prefix and tail */
@@ -219,9 +259,10 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 
 /* A window is up to 8 bytes of a key, in the upper bits of a number whose other bits are 0. It is
  * read from 8 bytes of the record, or from the first field if that is a number. A shift removes the
- * bytes before the window, and a mask the bytes after it. WINDOW_FIELDS: read byte by byte, because
- * it is in several fields or in a field of bytes, or records are shorter than 8 bytes. */
-typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
+ * bytes before the window, and a mask the bytes after it. WINDOW_TURNED: the number has a turn.
+ * WINDOW_FIELDS: read byte by byte, because it is in several fields or in a field of bytes, or
+ * records are shorter than 8 bytes. */
+typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_TURNED, WINDOW_FIELDS } window_kind;
 
 typedef struct key_window {
 	window_kind of;
@@ -246,7 +287,9 @@ key_window_read_as(window_kind of, const layout *l, const key_window *w, const u
 	if (of == WINDOW_FIELDS)
 		return key_window_of_fields(l, w, rec);
 	if (of == WINDOW_LEAD)
-		return key_lead_read(&l->number[0], rec) << w->up & w->keep;
+		return key_lead_flipped(&l->number[0], rec) << w->up & w->keep;
+	if (of == WINDOW_TURNED)
+		return key_lead_turned(&l->number[0], rec) << w->up & w->keep;
 	memcpy(&v, rec + w->at, sizeof v);
 	return be64toh(v) << w->up & w->keep;
 }
@@ -259,10 +302,11 @@ static inline uint64_t key_window_read(const layout *l, const key_window *w,
 
 /* WITH_WINDOW - call f, an inlined function, with the kind of window `of` as its last argument: in
  * each call it is a constant. */
-#define WITH_WINDOW(of, f, ...)                                \
-	((of) == WINDOW_RECORD ? f(__VA_ARGS__, WINDOW_RECORD) \
-	 : (of) == WINDOW_LEAD ? f(__VA_ARGS__, WINDOW_LEAD)   \
-			       : f(__VA_ARGS__, WINDOW_FIELDS))
+#define WITH_WINDOW(of, f, ...)                                  \
+	((of) == WINDOW_RECORD   ? f(__VA_ARGS__, WINDOW_RECORD) \
+	 : (of) == WINDOW_LEAD   ? f(__VA_ARGS__, WINDOW_LEAD)   \
+	 : (of) == WINDOW_TURNED ? f(__VA_ARGS__, WINDOW_TURNED) \
+				 : f(__VA_ARGS__, WINDOW_FIELDS))
 
 /* ------------------------------------------------------------------ records, entries, items */
 

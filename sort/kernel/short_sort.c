@@ -266,8 +266,11 @@ short_windows(const layout *l, const key_window *window, const unsigned char *re
 static void sort_words(const layout *l, const workspace *w, unsigned char *recs, size_t n)
 {
 	u64_sort(w->a, w->tmp, n);
-	for (size_t i = 0; i < n; i++)
-		w->a[i] = l->fields ? key_lead_raw(&l->number[0], w->a[i]) : htobe64(w->a[i]);
+	if (l->fields)
+		key_leads_raw(&l->number[0], w->a, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			w->a[i] = htobe64(w->a[i]);
 	memcpy(recs, w->a, n * sizeof *w->a);
 }
 
@@ -342,7 +345,8 @@ static void sort_bucket(const short_sorter *s, const workspace *w, unsigned char
 	const bool last = left <= KEY_WINDOW_BYTES;
 	if (last && (r.rise || sort_few_keys(w, recs, n, bytes)))
 		return;
-	if (bytes == 8 && l->key_bytes == 8 && (!l->fields || l->number[0].bytes == 8)) {
+	if (bytes == 8 && l->key_bytes == 8 &&
+	    (!l->fields || (l->number[0].bytes == 8 && !l->number[0].merge))) {
 		sort_words(l, w, recs, n);
 		return;
 	}

@@ -15,6 +15,9 @@
  * The input is read twice, so a number may have changed since it was counted. A number that does
  * not fit into its part is not written, and the sort fails.
  *
+ * If NaN comes last, -0 and +0 are equal keys, and so are all NaNs. They are sorted as different
+ * numbers. If there are different ones, they are copied once more, in the order of the input.
+ *
  * Threads may differ in speed, and parts may differ in size if many keys are equal. Therefore there
  * are many more stretches than threads. A thread that splits a part puts one half on a stack for
  * idle threads. */
@@ -63,8 +66,17 @@ typedef struct division {
 	uint64_t pivot[PIVOTS_MOST]; /* without digits: the least numbers of parts 1, 2, ... */
 } division;
 
+/* Numbers that are equal keys, and their places in the output; empty if all are the same number. */
+typedef struct equal_range {
+	uint64_t least, most;
+	size_t at, end;
+} equal_range;
+
+enum { EQUAL_RANGES = 2 };
+
 typedef struct word_sorter {
 	const layout *l;
+	window_kind as; /* how a number is read */
 	const unsigned char *in;
 	uint64_t *out;
 	size_t n;
@@ -74,6 +86,7 @@ typedef struct word_sorter {
 	size_t (*place)[DIGITS_MOST]; /* per stretch and part: the count, then the first place */
 	uint64_t *tmp;                /* U64_CACHED per thread */
 	part_stack stack;
+	equal_range equal[EQUAL_RANGES];
 	_Atomic unsigned next;
 	_Atomic size_t misfits; /* numbers that did not fit into their parts */
 } word_sorter;
@@ -85,11 +98,15 @@ bool word_sort_fits(const layout *l, const unsigned char *out)
 	       u64_sort_has_large();
 }
 
-static inline uint64_t read_word(const key_lead *lead, bool plain, const unsigned char *rec)
+/* Read a number; `as` is a constant in loops. NaNs stay different, and so do -0 and +0. */
+static inline __attribute__((always_inline)) uint64_t
+read_word(const key_lead *lead, const unsigned char *rec, window_kind as)
 {
 	uint64_t v;
-	if (!plain)
-		return key_lead_read(lead, rec);
+	if (as == WINDOW_TURNED)
+		return key_lead_distinct(lead, rec);
+	if (as == WINDOW_LEAD)
+		return key_lead_flipped(lead, rec);
 	memcpy(&v, rec, sizeof v);
 	return be64toh(v);
 }
@@ -112,7 +129,7 @@ static size_t stretch_begin(const word_sorter *s, unsigned i)
 }
 
 static inline __attribute__((always_inline)) void count_stretch(const word_sorter *s, unsigned i,
-								bool plain, bool digits)
+								bool digits, window_kind as)
 {
 	const key_lead lead = s->l->number[0];
 	const division d = s->division; /* copies that the writes here cannot alias */
@@ -122,7 +139,7 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 	if (d.parts == 1)
 		count[0] = end - at;
 	for (; d.parts > 1 && at < end; at++)
-		count[division_part(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
+		count[division_part(&d, read_word(&lead, in + at * WORD, as), digits)]++;
 }
 
 /* Return the end of the place for numbers of a stretch in a part. */
@@ -136,7 +153,7 @@ static size_t place_end(const word_sorter *s, unsigned stretch, unsigned part)
 /* Move the numbers of a stretch to few parts, one by one. Moving lines, as below, would take 1.3
  * times as long for keys with a Zipf distribution. */
 static inline __attribute__((always_inline)) void move_stretch(word_sorter *s, unsigned i,
-							       bool plain)
+							       window_kind as)
 {
 	const key_lead lead = s->l->number[0];
 	const division d = s->division;
@@ -147,7 +164,7 @@ static inline __attribute__((always_inline)) void move_stretch(word_sorter *s, u
 	for (unsigned p = 0; p < d.parts; p++)
 		last[p] = place_end(s, i, p);
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
-		const uint64_t v = read_word(&lead, plain, in + at * WORD);
+		const uint64_t v = read_word(&lead, in + at * WORD, as);
 		const unsigned p = division_part(&d, v, false);
 		if (place[p] < last[p])
 			out[place[p]++] = v;
@@ -182,7 +199,7 @@ static inline __attribute__((always_inline)) void write_line(const word_sorter *
 
 /* Move the numbers of a stretch to their digits, line by line. */
 static inline __attribute__((always_inline)) void move_stretch_by_lines(word_sorter *s, unsigned i,
-									bool plain)
+									window_kind as)
 {
 	const key_lead lead = s->l->number[0];
 	const division d = s->division;
@@ -194,7 +211,7 @@ static inline __attribute__((always_inline)) void move_stretch_by_lines(word_sor
 		x.end[p] = place_end(s, i, p) + x.before;
 	}
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
-		const uint64_t v = read_word(&lead, plain, in + at * WORD);
+		const uint64_t v = read_word(&lead, in + at * WORD, as);
 		const unsigned p = division_part(&d, v, true);
 		const size_t slot = x.place[p]++ % LINE_WORDS;
 		x.word[p][slot] = v;
@@ -214,12 +231,10 @@ static void word_count(void *arg, unsigned worker)
 	word_sorter *s = arg;
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
-		if (s->l->fields)
-			count_stretch(s, i, false, s->division.digits);
-		else if (s->division.digits)
-			count_stretch(s, i, true, true);
+		if (s->division.digits)
+			WITH_WINDOW(s->as, count_stretch, s, i, true);
 		else
-			count_stretch(s, i, true, false);
+			WITH_WINDOW(s->as, count_stretch, s, i, false);
 }
 
 static void word_move(void *arg, unsigned worker)
@@ -227,14 +242,10 @@ static void word_move(void *arg, unsigned worker)
 	word_sorter *s = arg;
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
-		if (s->division.digits && s->l->fields)
-			move_stretch_by_lines(s, i, false);
-		else if (s->division.digits)
-			move_stretch_by_lines(s, i, true);
-		else if (s->l->fields)
-			move_stretch(s, i, false);
+		if (s->division.digits)
+			WITH_WINDOW(s->as, move_stretch_by_lines, s, i);
 		else
-			move_stretch(s, i, true);
+			WITH_WINDOW(s->as, move_stretch, s, i);
 }
 
 /* Take a part, or wait until the stack has one. Return false when all numbers are sorted. */
@@ -256,12 +267,10 @@ static bool part_stack_take(part_stack *k, stack_part *p)
 /* Sort n numbers of the output, and turn them into records. */
 static void sort_leaf(word_sorter *s, uint64_t *tmp, size_t at, size_t n)
 {
-	const key_lead lead = s->l->number[0];
 	uint64_t *a = s->out + at;
 	u64_sort(a, tmp, n);
 	if (s->l->fields)
-		for (size_t i = 0; i < n; i++)
-			a[i] = key_lead_raw(&lead, a[i]);
+		key_leads_raw(&s->l->number[0], a, n);
 	else
 		for (size_t i = 0; i < n; i++)
 			a[i] = htobe64(a[i]);
@@ -317,8 +326,8 @@ static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 	const size_t k = size_min(s->n / SAMPLED, SAMPLE_MOST);
 	_Static_assert(U64_CACHED >= 2 * SAMPLE_MOST, "the sample, and room to sort it");
 	for (size_t i = 0; i < k; i++)
-		sample[i] = read_word(&s->l->number[0], !s->l->fields,
-				      s->in + (s->n / k * i + s->n % k * i / k) * WORD);
+		sample[i] = read_word(&s->l->number[0],
+				      s->in + (s->n / k * i + s->n % k * i / k) * WORD, s->as);
 	u64_sort(sample, sample + k, k);
 	const unsigned digits = (unsigned)u64_min(s->n / digit, DIGITS_MOST);
 	s->division.digits = digits > s->threads && find_digits(s, sample, k, digits);
@@ -355,10 +364,97 @@ static void share_stretches(word_sorter *s, pool_work *work)
 	pool_run(s->threads, work, s);
 }
 
+/* -------------------------------------------------------------- equal keys of different numbers */
+
+/* Return the first place in the sorted output whose number is above v, or not below it. */
+static size_t word_place(const word_sorter *s, uint64_t v, bool above)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const uint64_t x =
+			key_lead_distinct(&s->l->number[0], (const unsigned char *)&s->out[middle]);
+		if (x < v || (above && x == v))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static equal_range word_equal(const word_sorter *s, uint64_t least, uint64_t most)
+{
+	const equal_range r = { least, most, word_place(s, least, false),
+				word_place(s, most, true) };
+	return r.at < r.end && s->out[r.at] != s->out[r.end - 1] ? r : (equal_range){ 1, 0, 0, 0 };
+}
+
+/* Count the numbers of each range in a stretch, or copy them to their places. */
+static inline __attribute__((always_inline)) void equal_stretch(word_sorter *s, unsigned i,
+								bool copy)
+{
+	const key_lead lead = s->l->number[0];
+	size_t *place = s->place[i];
+	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
+		const uint64_t v = key_lead_distinct(&lead, s->in + at * WORD);
+		for (unsigned k = 0; k < EQUAL_RANGES; k++) {
+			if (v < s->equal[k].least || v > s->equal[k].most)
+				continue;
+			if (copy && place[k] == s->equal[k].end)
+				s->misfits++;
+			else if (copy)
+				memcpy(&s->out[place[k]++], s->in + at * WORD, WORD);
+			else
+				place[k]++;
+		}
+	}
+}
+
+static void word_count_equal(void *arg, unsigned worker)
+{
+	word_sorter *s = arg;
+	(void)worker;
+	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
+		equal_stretch(s, i, false);
+}
+
+static void word_copy_equal(void *arg, unsigned worker)
+{
+	word_sorter *s = arg;
+	(void)worker;
+	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
+		equal_stretch(s, i, true);
+}
+
+/* Put records with equal keys in the order of the input. */
+static void word_settle_equal(word_sorter *s)
+{
+	const uint64_t turn = s->l->number[0].turn, greatest = ~turn - turn;
+	const uint64_t lower_zero = (UINT64_MAX >> 1) - turn;
+	s->equal[0] = word_equal(s, lower_zero, lower_zero + 1);
+	s->equal[1] = word_equal(s, greatest + 1, UINT64_MAX);
+	if (s->equal[0].end + s->equal[1].end == 0)
+		return;
+	memset(s->place, 0, s->stretches * sizeof *s->place);
+	share_stretches(s, word_count_equal);
+	for (unsigned k = 0; k < EQUAL_RANGES; k++) {
+		size_t at = s->equal[k].at;
+		for (unsigned i = 0; i < s->stretches; i++) {
+			const size_t n = s->place[i][k];
+			s->place[i][k] = at;
+			at += n;
+		}
+		s->misfits += at != s->equal[k].end;
+	}
+	if (s->misfits == 0)
+		share_stretches(s, word_copy_equal);
+}
+
 status word_sort(const bucket_sort_task *t)
 {
 	mem *m = t->m;
 	word_sorter s = { .l = &t->in->lay,
+			  .as = key_window_at(&t->in->lay, 0, WORD).of,
 			  .in = t->in->base,
 			  .out = (uint64_t *)(void *)t->out,
 			  .n = t->n,
@@ -382,6 +478,10 @@ status word_sort(const bucket_sort_task *t)
 	}
 	if (rc == ST_OK)
 		share_stretches(&s, word_sort_parts);
+	if (rc == ST_OK && s.l->number[0].merge) {
+		word_settle_equal(&s);
+		rc = gather_misfits(s.misfits, t->e);
+	}
 	mem_free(m, s.place);
 	mem_free(m, s.tmp);
 	mem_free(m, s.stack.part);

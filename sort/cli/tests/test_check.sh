@@ -54,6 +54,22 @@ checks "-0 after +0" 1 \
   --record-size 8 --key 0,f64be floats
 record $nan $inf >floats
 checks "a NaN before the infinite" 1 "record 1 of" --record-size 8 --key 0,f64be floats
+record $minus_1 $zero $minus_0 $zero $inf $minus_nan $nan $minus_nan >floats
+checks "nan-last" 0 "" --record-size 8 --key 0,f64be,nan-last floats
+checks "nan-last: -0 equals +0" 1 "record 2 of" --record-size 8 --key 0,f64be,nan-last -u floats
+record $inf $minus_0 $zero $minus_1 $minus_nan $nan >floats
+checks "nan-last in descending order" 0 "" --record-size 8 --key 0,f64be,nan-last,desc floats
+record $nan $inf >floats
+checks "nan-last: a NaN before the infinite" 1 "record 1 of" --record-size 8 --key 0,f64be,nan-last,desc floats
+record $inf $minus_1 $minus_1 $nan $nan $inf $nan $nan >floats
+checks "nan-last: complex numbers" 0 "" --record-size 16 --key 0,c128be,nan-last floats
+record $minus_1 $nan $inf $minus_1 >floats
+checks "complex numbers in total order" 0 "" --record-size 16 --key 0,c128be floats
+checks "nan-last: an imaginary NaN before a number" 1 "record 1 of" --record-size 16 --key 0,c128be,nan-last floats
+record $zero $minus_0 >floats
+checks "nan-last: NaT before a number" 0 "" --record-size 8 --key 0,i64be,nan-last floats
+record $minus_0 $zero >floats
+checks "nan-last: NaT after a number" 1 "record 1 of" --record-size 8 --key 0,i64be,nan-last floats
 
 # --- places: the chunks of 4 threads meet after 5120 records of 100 bytes, past the page cache after 40960
 "$gensort" --no-fsync 130000 in && "$hetsort" --no-fsync -o sorted in || exit 1

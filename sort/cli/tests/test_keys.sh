@@ -72,6 +72,12 @@ values() { # values KEY - print the values of the first and the last key of two 
 printf '\0\0\0\0\0\0\xf8\xbf\xff\xff\x80\x01\0\0\x80\x3f''\0\0\0\0\0\0\xf8\xff\0\x01\x7f\xfe\xcd\xcc\x4c\xbe' >two # -1.5 and -NaN
 is "values: doubles" "$(values '0,f64le;8,2,desc')" '["-nan","0001"]["-1.5","ffff"]'
 is "values: descending" "$(values '0,f64le,desc;10,i8,desc')" '["-1.5","-128"]["-nan","127"]'
+is "values: the last of nan-last is NaN" "$(values '0,f64le,nan-last;8,2,desc')" '["-1.5","ffff"]["nan","0001"]'
+is "values: also in descending order" "$(values '0,f64le,nan-last,desc;8,1')" '["-1.5","ff"]["nan","00"]'
+is "values: f16" "$(values '8,f16be,nan-last;10,i16le,nan-last')" '["5.9605e-08","-385"]["nan","384"]'
+is "values: a real part that is NaN" "$(values '4,c64le,nan-last;0,1')" \
+  '["-1.9375","4.73871104e-38","00"]["nan","-8.47395828e+37","00"]'
+is "values: an imaginary one" "$(values '0,c64le,nan-last,desc;0,1')" '["0","-1.9375","00"]["0","nan","00"]'
 is "values: short ones" "$(values '12,f32le;10,i16be')" '["-0.200000003","32766"]["1","-32767"]'
 is "values: without a sign" "$(values '0,u64le,desc;8,u16le')" '["18444492273895866368","256"]["13832806255468478464","65535"]'
 is "values: a double's digits" "$(printf '\x9a\x99\x99\x99\x99\x99\xb9\x3f%8s' x >two; values '0,f64le;8,1')" \
@@ -87,6 +93,12 @@ run "$hetsort" --record-size 16 --key 0,u64 -o again part.manifest
 is "a manifest as input" "$rc $err" "0 "
 
 # --- a sort that is resumed
+run env HETSORT_FAIL='kill@merge:0' "$BIN/failpoints/hetsort" --record-size 16 --key 8,f64,nan-last --workdir work -o late lines.bin
+run "$hetsort" --record-size 16 --key 8,f64 --workdir work --resume -o late lines.bin
+is "--resume: nan-last is another order" "$rc $(grep -c "with the key '8,8,f64.*nan-last', not of 16 with '8,8,f64" <<<"$err")" "2 1"
+run "$hetsort" --record-size 16 --key 8,f64,nan-last --workdir work --resume -o late lines.bin
+is "--resume: the same order" "$rc $err" "0 "
+rm -rf late work
 run env HETSORT_FAIL='kill@merge:0' "$BIN/failpoints/hetsort" --record-size 16 --key 8,i64 --workdir work -o late lines.bin
 ok "a job was killed" test "$rc" -ne 0
 run "$hetsort" --record-size 16 --key 8,i64,desc --workdir work --resume -o late lines.bin

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORACLE_FIELDS = 6, ORACLE_TEXT_BYTES = 40 };
+enum { ORACLE_FIELDS = 6, ORACLE_TEXT_BYTES = 48 };
 
 typedef struct oracle_field {
 	unsigned off, bytes;
-	char kind; /* b, u, i, f */
-	bool big, desc;
+	char kind; /* b, u, i, f, c */
+	bool big, desc, nan_last;
 } oracle_field;
 
 typedef struct oracle {
@@ -66,11 +66,17 @@ static inline int oracle_compare_signed(const oracle_field *f, uint64_t x, uint6
 static inline long double oracle_float(const oracle_field *f, uint64_t bits)
 {
 	const uint32_t narrow = (uint32_t)bits;
+	const unsigned exponent = (unsigned)(bits >> 10) & 31, fraction = (unsigned)bits & 1023;
 	float single;
 	double full;
 	memcpy(&single, &narrow, sizeof single);
 	memcpy(&full, &bits, sizeof full);
-	return f->bytes == 4 ? (long double)single : (long double)full;
+	if (f->bytes > 2)
+		return f->bytes == 4 ? (long double)single : (long double)full;
+	const double half = exponent == 31  ? (fraction ? NAN : INFINITY)
+			    : exponent == 0 ? fraction / 16777216.0
+					    : (1024 + fraction) * exp2((int)exponent - 25);
+	return copysign(half, bits >> 15 & 1 ? -1.0 : 1.0);
 }
 
 /* Compare in the total order of IEEE 754: by value, -0 before +0. A NaN is outside of all numbers
@@ -88,12 +94,61 @@ static inline int oracle_compare_floats(const oracle_field *f, uint64_t x, uint6
 	return (a > b) - (a < b);
 }
 
+/* Compare as numpy does: NaN is the last number, and all NaNs are equal. Numbers with NaN in other
+ * parts are apart: first those with none, then with the last part, then with the first, then both.
+ */
+static inline int oracle_compare_like_numpy(const oracle_field *f, const unsigned char *a,
+					    const unsigned char *b)
+{
+	const unsigned parts = f->kind == 'c' ? 2 : 1;
+	unsigned nans_a = 0, nans_b = 0;
+	int c = 0;
+	for (unsigned i = 0; i < parts; i++) {
+		const oracle_field part = { f->off + i * (f->bytes / parts),
+					    f->bytes / parts,
+					    'f',
+					    f->big,
+					    f->desc,
+					    true };
+		const long double x = oracle_float(&part, oracle_bits(&part, a));
+		const long double y = oracle_float(&part, oracle_bits(&part, b));
+		nans_a = 2 * nans_a + (isnan(x) != 0);
+		nans_b = 2 * nans_b + (isnan(y) != 0);
+		if (c == 0)
+			c = (x > y) - (x < y);
+	}
+	if (nans_a != nans_b)
+		return nans_a > nans_b ? 1 : -1;
+	return f->desc ? -c : c;
+}
+
+static inline int oracle_compare_nat_last(const oracle_field *f, uint64_t x, uint64_t y)
+{
+	const uint64_t nat = UINT64_C(1) << (8 * f->bytes - 1);
+	const int c = oracle_compare_signed(f, x, y);
+	if ((x == nat) != (y == nat))
+		return x == nat ? 1 : -1;
+	return f->desc ? -c : c;
+}
+
+/* Compare in ascending order; with nan_last, in the order of the field. */
 static inline int oracle_compare_field(const oracle_field *f, const unsigned char *a,
 				       const unsigned char *b)
 {
+	if (f->kind == 'c' && !f->nan_last) {
+		const unsigned half = f->bytes / 2;
+		const oracle_field re = { f->off, half, 'f', f->big, f->desc, false };
+		const oracle_field im = { f->off + half, half, 'f', f->big, f->desc, false };
+		const int c = oracle_compare_field(&re, a, b);
+		return c ? c : oracle_compare_field(&im, a, b);
+	}
+	if (f->nan_last && f->kind != 'i')
+		return oracle_compare_like_numpy(f, a, b);
 	if (f->kind == 'b')
 		return memcmp(a + f->off, b + f->off, f->bytes);
 	const uint64_t x = oracle_bits(f, a), y = oracle_bits(f, b);
+	if (f->nan_last)
+		return oracle_compare_nat_last(f, x, y);
 	if (f->kind == 'i')
 		return oracle_compare_signed(f, x, y);
 	if (f->kind == 'f')
@@ -104,9 +159,13 @@ static inline int oracle_compare_field(const oracle_field *f, const unsigned cha
 static inline int oracle_compare(const oracle *o, const unsigned char *a, const unsigned char *b)
 {
 	for (unsigned i = 0; i < o->fields; i++) {
-		const int c = oracle_compare_field(&o->field[i], a, b);
+		oracle_field f = o->field[i];
+		f.desc ^= o->reverse;
+		const int c = oracle_compare_field(&f, a, b);
+		if (c && f.nan_last)
+			return c;
 		if (c)
-			return (c > 0) != (o->field[i].desc != o->reverse) ? 1 : -1;
+			return (c > 0) != f.desc ? 1 : -1;
 	}
 	return 0;
 }
@@ -116,7 +175,7 @@ static inline int oracle_compare(const oracle *o, const unsigned char *a, const 
 /* Write a field as the option --key has it; numbers with their length or without. */
 static inline void oracle_field_text(const oracle_field *f, bool length, char *text)
 {
-	char type[8] = "bytes", size[16] = "";
+	char type[12] = "bytes", size[16] = "";
 	if (f->kind != 'b')
 		snprintf(type, sizeof type, "%c%u%s", f->kind, 8 * f->bytes,
 			 f->bytes == 1 ? ""
@@ -124,14 +183,18 @@ static inline void oracle_field_text(const oracle_field *f, bool length, char *t
 				       : "le");
 	if (length || f->kind == 'b')
 		snprintf(size, sizeof size, "%u,", f->bytes);
-	snprintf(text, ORACLE_TEXT_BYTES, "%u,%s%s%s", f->off, size, type, f->desc ? ",desc" : "");
+	snprintf(text, ORACLE_TEXT_BYTES, "%u,%s%s%s%s%s", f->off, size, type,
+		 f->desc && f->off % 2 ? ",desc" : "", f->nan_last ? ",nan-last" : "",
+		 f->desc && f->off % 2 == 0 ? ",desc" : "");
 }
 
 static inline oracle_field oracle_draw_field(uint64_t *s, unsigned record_bytes)
 {
-	static const char kinds[] = { 'b', 'u', 'i', 'f' };
-	oracle_field f = { .kind = kinds[oracle_below(s, 4)] };
-	f.bytes = 1u << (f.kind == 'f' ? 2 + oracle_below(s, 2) : oracle_below(s, 4));
+	static const char kinds[] = { 'b', 'u', 'i', 'f', 'c' };
+	oracle_field f = { .kind = kinds[oracle_below(s, 5)] };
+	f.bytes = 1u << (f.kind == 'c'   ? 3 + oracle_below(s, 2)
+			 : f.kind == 'f' ? 1 + oracle_below(s, 3)
+					 : oracle_below(s, 4));
 	if (f.bytes > record_bytes || f.kind == 'b') {
 		f.kind = 'b';
 		f.bytes = 1 + oracle_below(s, record_bytes < 40 ? record_bytes : 40);
@@ -139,6 +202,7 @@ static inline oracle_field oracle_draw_field(uint64_t *s, unsigned record_bytes)
 	f.off = oracle_below(s, record_bytes - f.bytes + 1);
 	f.big = oracle_below(s, 2);
 	f.desc = oracle_below(s, 2);
+	f.nan_last = strchr("ifc", f.kind) && oracle_below(s, 2);
 	return f;
 }
 
@@ -160,12 +224,25 @@ static inline uint64_t oracle_special(uint64_t *s, unsigned bytes)
 {
 	const unsigned bits = 8 * bytes;
 	const uint64_t top = UINT64_C(1) << (bits - 1), all = top - 1 + top;
-	const uint64_t inf = bytes == 4 ? UINT64_C(0x7f800000) : UINT64_C(0x7ff0000000000000);
+	const uint64_t inf = bytes == 2   ? UINT64_C(0x7c00)
+			     : bytes == 4 ? UINT64_C(0x7f800000)
+					  : UINT64_C(0x7ff0000000000000);
 	const uint64_t values[] = {
 		0, 1, top, top - 1, top + 1, all, all - 1, inf, inf + 1, inf - 1
 	};
 	const uint64_t v = values[oracle_below(s, sizeof values / sizeof *values)];
 	return v ^ (oracle_below(s, 3) == 0 ? top : 0);
+}
+
+/* Draw a number for a field, or each part of a complex one. */
+static inline void oracle_special_field(const oracle_field *f, uint64_t *s, unsigned char *rec)
+{
+	const unsigned bytes = f->kind == 'c' ? f->bytes / 2 : f->bytes;
+	for (unsigned off = f->off; off < f->off + f->bytes; off += bytes) {
+		const uint64_t v = oracle_special(s, bytes);
+		for (unsigned k = 0; k < bytes; k++)
+			rec[off + (f->big ? bytes - 1 - k : k)] = (unsigned char)(v >> 8 * k);
+	}
 }
 
 /* Draw a record. narrow: of few different bytes, so that keys are often equal. */
@@ -178,9 +255,7 @@ static inline void oracle_record(const oracle *o, uint64_t *s, bool narrow, unsi
 		const oracle_field *f = &o->field[i];
 		if (f->kind == 'b' || oracle_below(s, 3) != 0)
 			continue;
-		const uint64_t v = oracle_special(s, f->bytes);
-		for (unsigned k = 0; k < f->bytes; k++)
-			rec[f->off + (f->big ? f->bytes - 1 - k : k)] = (unsigned char)(v >> 8 * k);
+		oracle_special_field(f, s, rec);
 	}
 }
 

@@ -53,6 +53,12 @@ static void test_texts(void **state)
 	same_key("0,i8 0,1", 8, "0,1,i8 0,1", true);
 	same_key("0,f32be 4,f64le,desc", 12, "0,4,f32be 4,8,f64le,desc", true);
 	same_key("0,0016,bytes", 16, "0,16", false);
+	same_key("0,f64le,nan-last", 8, "0,8,f64le,nan-last", true);
+	same_key("1,f16be,desc,nan-last", 4, "1,2,f16be,nan-last,desc", true);
+	same_key("0,i32le,nan-last", 4, "0,4,i32le,nan-last", true);
+	same_key("0,i64le,nan-last,desc", 8, "0,8,i64le,desc", true);
+	same_key("0,c64be", 8, "0,4,f32be 4,4,f32be", true);
+	same_key("1,c128le,nan-last 0,u8", 17, "1,16,c128le,nan-last 0,1", true);
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 	same_key("0,i64", 8, "0,8,i64le", true);
 	same_key("0,8,u64", 8, "0,8,u64le", true);
@@ -98,7 +104,13 @@ static void test_refused(void **state)
 		"0,8,8",
 		"65536,1",
 		"0,u128",
-		"0,f16",
+		"0,f24",
+		"0,c32",
+		"0,8,nan-last",
+		"0,u64,nan-last",
+		"0,f64,nan-last,nan-last",
+		"0,f64,nan",
+		"0,f64,desc,",
 		"0,8,U64",
 		"0,65537",
 		"99999999,8",
@@ -110,6 +122,9 @@ static void test_refused(void **state)
 	refused("0,3,u64", 100, "the length does not match the type");
 	refused("0,8,f32", 100, "the length does not match the type");
 	refused("0,8,utf8", 100, "a type is one of bytes, u8 to u64");
+	refused("0,8,c128", 100, "the length does not match the type");
+	refused("0,u32,nan-last", 100, "nan-last requires a type that has NaN or NaT");
+	refused("85,c128", 100, "field 2 of the key, bytes 93 to 100, does not fit");
 	refused("96,8", 100, "the key, bytes 96 to 103, does not fit a record of 100 bytes");
 	refused("0,4 93,i64", 100,
 		"field 2 of the key, bytes 93 to 100, does not fit a record of 100 bytes");
@@ -236,18 +251,17 @@ static void test_order(void **state)
 }
 
 /* Check a field of each type, order and direction, with all values at which code breaks. */
-static void special_values(const char *kind, unsigned bytes, bool big, bool desc)
+static void special_values(const char *kind, unsigned bytes, unsigned flags)
 {
-	enum { VALUES = 60 };
-	oracle o = { .record_bytes = 9, .fields = 1, .field = { { 1, bytes, *kind, big, desc } } };
+	enum { VALUES = 100, BIG = 1, DESC = 2, LAST = 4 };
+	oracle o = { .record_bytes = 17,
+		     .fields = 1,
+		     .field = { { 1, bytes, *kind, flags & BIG, flags & DESC, flags & LAST } } };
 	uint64_t s = 5;
 	const layout l = oracle_layout(&o, &s);
-	unsigned char recs[VALUES][9] = { { 0 } };
-	for (size_t i = 0; i < VALUES; i++) {
-		const uint64_t v = oracle_special(&s, bytes);
-		for (unsigned k = 0; k < bytes; k++)
-			recs[i][1 + (big ? bytes - 1 - k : k)] = (unsigned char)(v >> 8 * k);
-	}
+	unsigned char recs[VALUES][17] = { { 0 } };
+	for (size_t i = 0; i < VALUES; i++)
+		oracle_special_field(&o.field[0], &s, recs[i]);
 	for (size_t i = 0; i < VALUES; i++)
 		for (size_t k = 0; k < VALUES; k++)
 			same_order(&l, recs[i], recs[k], oracle_compare(&o, recs[i], recs[k]));
@@ -256,13 +270,16 @@ static void special_values(const char *kind, unsigned bytes, bool big, bool desc
 static void test_special_values(void **state)
 {
 	(void)state;
-	for (unsigned v = 0; v < 4; v++) {
+	for (unsigned flags = 0; flags < 8; flags++) {
 		for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
-			special_values("u", bytes, v & 1, v & 2);
-			special_values("i", bytes, v & 1, v & 2);
-			if (bytes >= 4)
-				special_values("f", bytes, v & 1, v & 2);
+			if (flags < 4)
+				special_values("u", bytes, flags);
+			special_values("i", bytes, flags);
+			if (bytes > 1)
+				special_values("f", bytes, flags);
 		}
+		special_values("c", 8, flags);
+		special_values("c", 16, flags);
 	}
 }
 
@@ -358,10 +375,12 @@ static void test_numbers_alone(void **state)
 	static const char kinds[] = { 'u', 'i', 'f' };
 	uint64_t s = 7, numbers[N];
 	(void)state;
-	for (unsigned v = 0; v < 4 * LEN(kinds); v++) {
+	for (unsigned v = 0; v < 8 * LEN(kinds); v++) {
+		const char kind = kinds[v / 8];
 		const oracle o = { .record_bytes = 8,
 				   .fields = 1,
-				   .field = { { 0, 8, kinds[v / 4], v & 1, v & 2 } } };
+				   .field = {
+					   { 0, 8, kind, v & 1, v & 2, kind != 'u' && v & 4 } } };
 		const layout l = oracle_layout(&o, &s);
 		for (size_t i = 0; i < N; i++)
 			oracle_record(&o, &s, false, (unsigned char *)&numbers[i]);
