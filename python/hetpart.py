@@ -41,7 +41,7 @@ plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_stopped:ip plan_
 plan_hash:up plan_print:zppz plan_pack:zppz plan_unpack:ippzp plan_free:-p
 share_create:ipupzppp share_unrelated_create:ipupzpp share_unrelated_mem_bytes:uuzp
 share_round:ipuppzpp share_weights:ippupzp
-model_create:ipp model_add:ippzp model_decay:ipdp model_merge:ippp model_weight:dp
+model_create:ipp model_add:ippzp model_observe:ipppzp model_decay:ipdp model_merge:ippp model_weight:dp
 model_points:zppz model_cost:ippp model_plan:ippupzpp model_free:-p
 wisdom_create:ipsp wisdom_host:sp wisdom_time:up wisdom_set_time:ipup wisdom_model:ipspp
 wisdom_set:ipsdp wisdom_get:bpsp wisdom_model_name:spz wisdom_number_name:spz wisdom_merge:ippp
@@ -580,9 +580,20 @@ class Model(_Owner):
         super().__init__(_make(_c.model_create))
 
     def add(self, observed):
-        """Add measurements: pairs of items, and their time multiplied by the speed of the processor."""
+        """Add costs: pairs of items, and their time multiplied by the speed of the processor. For measured
+        seconds, call observe()."""
         array, count = _points(observed)
         _call(_c.model_add, self._p, array, count)
+
+    def observe(self, items, times, speeds):
+        """Add measurements: for each share its items, its seconds, and the speed of the processor that took
+        them, as in observe(plan.shares, seconds, speeds)."""
+        items, times, speeds = _doubles(items), _doubles(times), _doubles(speeds)
+        if not len(items) == len(times) == len(speeds):
+            raise InvalidError(1, "%d items, %d times and %d speeds: give one of each per measurement"
+                               % (len(items), len(times), len(speeds)))
+        array, count = _points(zip(items, times))
+        _call(_c.model_observe, self._p, array, speeds, count)
 
     def decay(self, factor):
         _call(_c.model_decay, self._p, factor)

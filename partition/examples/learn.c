@@ -35,13 +35,13 @@ static hetpart_status batch(hetpart_model *model, int number, hetpart_err *err)
 		uint64_t share = hetpart_plan_share(plan, i);
 		double took_s = share_time_s(share, speeds[i]);
 		seen[i].items = (double)share;
-		seen[i].time_s = took_s * speeds[i];
+		seen[i].time_s = took_s;
 		first = fmin(first, took_s);
 		last = fmax(last, took_s);
 	}
 	printf("batch %d: nodes end after %.2f to %.2f s\n", number, first, last);
 	hetpart_plan_free(plan);
-	return hetpart_model_add(model, seen, NODES, err);
+	return hetpart_model_observe(model, seen, speeds, NODES, err);
 }
 
 int main(int argc, char **argv)

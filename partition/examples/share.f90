@@ -69,7 +69,7 @@ contains
     type(c_ptr) :: model, plan
 
     call check(hetpart_model_create(model, err))
-    call check(hetpart_model_add(model, [hetpart_point(100, 3), hetpart_point(200, 6)], 2_c_size_t, err))
+    call check(hetpart_model_observe(model, [hetpart_point(100, 3), hetpart_point(200, 3)], [1d0, 2d0], 2_c_size_t, err))
     call check(hetpart_model_plan(plan, model, 300_c_int64_t, [1d0, 2d0], 2_c_size_t, err=err))
     print '(a,2i5)', 'learnt', hetpart_shares(plan)
     call hetpart_plan_free(plan)

@@ -425,6 +425,15 @@ module hetpart
       type(hetpart_err), intent(in out), optional :: err
       integer(c_int) :: res
     end function
+    function hetpart_model_observe(model, measured, speeds, count, err) bind(c) result(res)
+      import
+      type(c_ptr), value :: model
+      type(hetpart_point), intent(in) :: measured(*)
+      real(c_double), intent(in) :: speeds(*)
+      integer(c_size_t), value :: count
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
     function hetpart_model_decay(model, factor, err) bind(c) result(res)
       import
       type(c_ptr), value :: model

@@ -444,7 +444,9 @@ HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t item
 /* =============================================================== learning a cost from jobs */
 
 /* The observations (items, cost) of earlier jobs, which describe one unknown cost f. Here, cost is
- * the time of a share multiplied by the speed of its processor. The model keeps sums for intervals
+ * the time of a share multiplied by the speed of its processor: hetpart_model_observe() takes time
+ * and speed, hetpart_model_add() takes their product. Measured seconds that are not multiplied by
+ * the speed give a wrong cost, which no call can notice. The model keeps sums for intervals
  * of items, eight for each factor of 1.1, so it always has the same size (118 kB). A model that
  * several threads change needs the caller's lock. [S4] section 3.3. */
 typedef struct hetpart_model hetpart_model;
@@ -463,6 +465,20 @@ HETPART_API hetpart_status hetpart_model_create(hetpart_model **out,
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or an observation out of its range. */
 HETPART_API hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed,
 					     size_t count, hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_observe - add measured times. On failure, none is added.
+ * model     changed.
+ * measured  count entries, not kept: items is 1 .. 2^63, or 0 (ignored); time_s is the measured
+ *           time in seconds, finite, >= 0.
+ * speeds    count entries, not kept: the speed of the processor that took this time, in the unit of
+ *           hetpart_model_plan(), finite, > 0.
+ * count     0 is valid.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, or a number or the product of time and
+ *   speed out of its range. */
+HETPART_API hetpart_status hetpart_model_observe(hetpart_model *model,
+						 const hetpart_point *measured,
+						 const double *speeds, size_t count,
+						 hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_model_decay - reduce the weight of all observations so far. Call this before you add the
  * observations of a new job, if the machine may change. Weights below 1e-9 of one observation are

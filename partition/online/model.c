@@ -66,13 +66,17 @@ static void add_observation(hetpart_model *model, const model_cell *more)
 	part_cell_merge(&model->cell[part_model_cell(more->items)], more);
 }
 
-hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed, size_t count,
-				 hetpart_err *err)
+/* Add observations. Without speeds, times are costs. */
+static hetpart_status add_points(hetpart_model *model, const hetpart_point *point,
+				 const double *speeds, size_t count, hetpart_err *err)
 {
-	if (!model || (!observed && count))
-		return part_is_null(err, model ? "observed" : "model");
 	for (size_t i = 0; i < count; i++) {
-		const double items = observed[i].items, cost = observed[i].time_s;
+		const double items = point[i].items, speed = speeds ? speeds[i] : 1;
+		const double cost = point[i].time_s * speed;
+		if (!(isfinite(speed) && speed > 0))
+			return part_invalid(
+				err, "observation %zu has speed '%g': must be finite and above 0",
+				i, speed);
 		if (!(items == 0 || items >= 1) || items > 0x1p63)
 			return part_invalid(
 				err, "observation %zu has '%g' items: must be 0, or 1 to 2^63", i,
@@ -84,10 +88,28 @@ hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *obse
 				i, cost);
 	}
 	for (size_t i = 0; i < count; i++)
-		if (observed[i].items >= 1)
-			add_observation(model, &(model_cell){ observed[i].items, observed[i].time_s,
-							      1, 0 });
+		if (point[i].items >= 1)
+			add_observation(model,
+					&(model_cell){ point[i].items,
+						       point[i].time_s * (speeds ? speeds[i] : 1),
+						       1, 0 });
 	return HETPART_OK;
+}
+
+hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed, size_t count,
+				 hetpart_err *err)
+{
+	if (!model || (!observed && count))
+		return part_is_null(err, model ? "observed" : "model");
+	return add_points(model, observed, NULL, count, err);
+}
+
+hetpart_status hetpart_model_observe(hetpart_model *model, const hetpart_point *measured,
+				     const double *speeds, size_t count, hetpart_err *err)
+{
+	if (!model || ((!measured || !speeds) && count))
+		return part_is_null(err, !model ? "model" : !measured ? "measured" : "speeds");
+	return add_points(model, measured, speeds, count, err);
 }
 
 hetpart_status hetpart_model_decay(hetpart_model *model, double factor, hetpart_err *err)

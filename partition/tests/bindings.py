@@ -345,6 +345,22 @@ def test_model_and_wisdom():
     refused(ValueError, "zero byte", wisdom.model, "a\0b")
 
 
+def test_measured_seconds_have_a_speed():
+    seconds, product = hetpart.Model(), hetpart.Model()
+    speeds = [1, 2, 4]
+    plan = product.plan(7000, speeds)
+    seconds.observe(plan.shares, [3e-6 * n / speed for n, speed in zip(plan.shares, speeds)], speeds)
+    product.add((n, 3e-6 * n) for n in plan.shares)
+    near(seconds.cost()(1000), .003, 1e-9)
+    near(product.cost()(1000), .003, 1e-9)
+    same(seconds.plan(700, speeds).shares, [100, 200, 400])
+    seconds.observe([], [], [])
+    same(seconds.weight, 3)
+    refused(ValueError, "2 items, 1 times and 2 speeds", seconds.observe, [1, 2], [1], [1, 2])
+    refused(ValueError, "observation 1 has speed '0'", seconds.observe, [1, 2], [1, 1], [1, 0])
+    refused(ValueError, "observation 0 has cost '-1'", seconds.observe, [1], [-1], [1])
+
+
 def test_a_model_keeps_its_wisdom():
     model = hetpart.Wisdom("node").model("work")
     gc.collect()

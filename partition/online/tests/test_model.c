@@ -111,6 +111,36 @@ static void beyond(void **state)
 	hetpart_model_free(m);
 }
 
+/* Seconds on processors of other speeds describe one cost. */
+static void seconds_and_speeds(void **state)
+{
+	const hetpart_point seconds[] = { { 100, 50 }, { 200, 50 }, { 400, 800 }, { 0, 1 } };
+	const hetpart_point cost[] = { { 100, 100 }, { 200, 200 }, { 400, 400 } };
+	const double speeds[] = { 2, 4, .5, 1 }, bad[] = { 0, -1, NAN, INFINITY };
+	hetpart_model *m = model_of(NULL, 0), *want = model_of(cost, LEN(cost));
+	hetpart_point got[960], wanted[960];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(bad); i++) {
+		const double two[] = { 1, bad[i] };
+		assert_int_equal(hetpart_model_observe(m, seconds, two, 2, &err), HETPART_EINVAL);
+		assert_non_null(strstr(err.text, "observation 1 has speed"));
+	}
+	const double huge[] = { 1e308 };
+	assert_int_equal(hetpart_model_observe(m, seconds, huge, 1, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_model_observe(m, seconds, NULL, 1, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_model_observe(m, NULL, speeds, 1, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_model_observe(NULL, seconds, speeds, 1, &err), HETPART_EINVAL);
+	NEAR(hetpart_model_weight(m), 0, 0); /* all or none */
+	OK(hetpart_model_observe(m, NULL, NULL, 0, &err));
+	OK(hetpart_model_observe(m, seconds, speeds, LEN(seconds), &err));
+	const size_t n = hetpart_model_points(m, got, LEN(got));
+	assert_int_equal(n, hetpart_model_points(want, wanted, LEN(wanted)));
+	assert_memory_equal(got, wanted, n * sizeof *got);
+	hetpart_model_free(want);
+	hetpart_model_free(m);
+}
+
 /* More parts of cells than the fit looks at: whole cells do as well. */
 static void seen_everywhere(void **state)
 {
@@ -348,6 +378,7 @@ int main(void)
 		cmocka_unit_test(rising),
 		cmocka_unit_test(beyond),
 		cmocka_unit_test(exact_without_noise),
+		cmocka_unit_test(seconds_and_speeds),
 		cmocka_unit_test(seen_everywhere),
 		cmocka_unit_test(step_in_a_cell),
 		cmocka_unit_test(decay_and_merge),
