@@ -73,6 +73,7 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 			      .distributing = unsorted && !env->o->partition_only,
 			      .unsorted = unsorted,
 			      .drops = settings_drops(env->o),
+			      .folds = env->o->unique,
 			      .receives = env_scatters(env),
 			      .exchange_bytes = exchange_bytes(j, mp, out_recs),
 			      .holds = !in->is_stream && !env_scatters(env) && !env->o->workdir,

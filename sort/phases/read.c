@@ -70,6 +70,8 @@ void read_note(job *j, uint64_t in)
 	r->read_bytes = in * bytes - r->kept_bytes;
 	r->sum_in = d->sum;
 	r->verify_s += d->verify_s;
+	if (d->disk.spill && d->dropped.records)
+		r->spill_bytes = spill_disk_bytes(d->disk.spill);
 	if (d->disk.spill)
 		spill_left_out(d->disk.spill, r->left_out, sizeof r->left_out, &r->runs_again);
 	result_shift(r, PH_SORT, d->sort_s);

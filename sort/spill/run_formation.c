@@ -3,8 +3,15 @@
  * run is one sort on demand (kernel/demand.h). Keys go to buckets while the records arrive, and
  * each bucket is sorted when its records are written. If a stream turns out to be longer than
  * memory, the records in memory are sorted together and written as the first runs. These records
- * are freed before the workers get memory for runs. Memory: per worker, a run of records,
- * demand_most_bytes() and a record; and an item for every stride-th record of the share. */
+ * are freed before the workers get memory for runs.
+ *
+ * If records with equal keys are folded, and a run has few different keys, its folded records are
+ * held in memory and become the first records of the worker's next run. So a run on disk may have
+ * the keys of many runs. A worker takes a segment of neighbouring runs, so that records are folded
+ * in the order of the input.
+ *
+ * Memory: per worker, a run of records and twice the records that it may hold, demand_most_bytes()
+ * and a record; and an item for every stride-th record of the share. */
 #include "run_formation.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
@@ -26,7 +33,12 @@ typedef struct ordered {
 	uint64_t first;
 	size_t n;
 	unsigned char *record; /* memory for one record */
+	dropped begun;         /* by fold_begin: it has changed the records of the run */
 	dropped dropped;       /* by folding */
+	size_t next, end;      /* the rest of the worker's segment of runs */
+	unsigned char *held;   /* folded records of the segment's last runs, */
+	size_t holds;          /* at most b->held_recs */
+	bool few;              /* few records are folded: hold no more */
 	err e;                 /* the first failure of the worker */
 } ordered;
 
@@ -40,10 +52,11 @@ typedef struct run_formation {
 	sorted_share *held;   /* records of the stream that are in memory already; NULL: none */
 	bucket_sample sample; /* of all files */
 	unsigned workers;
-	unsigned char *record, *raw; /* [workers] of one record, and of raw_bytes for a run */
-	size_t raw_bytes;
-	run_note *note; /* [runs] if runs outlive the program, */
-	bool *kept;     /* [runs] and whether an earlier job left the run */
+	unsigned char *record, *raw;  /* [workers] of one record, and of raw_bytes for a run */
+	size_t raw_bytes, held_bytes; /* held_bytes: of the records that a worker may hold */
+	unsigned char *held_room;     /* [workers] of held_bytes */
+	run_note *note;               /* [runs] if runs outlive the program, */
+	bool *kept;                   /* [runs] and whether an earlier job left the run */
 	atomic_size_t next;
 	bool ended;
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
@@ -75,7 +88,7 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, run
 	const layout *l = &o->r.lay;
 	const uint64_t end = o->first + o->n;
 	status rc = spill_run_begin(d->spill, run, o->n, e);
-	dropped gone = { 0 };
+	dropped gone = o->begun;
 	uint64_t written = 0;
 	demand_piece p;
 	for (uint64_t place = o->first; rc == ST_OK && place < end; place += p.n) {
@@ -93,10 +106,10 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, run
 			rc = gather_misfits(demand_gather(&p, at, k, recs), e);
 			trace_end(TRACE_GATHER, span);
 			size_t n = k;
-			if (s->p->folds) {
+			if (s->p->folds && s->held)
 				fold_begin(l, recs, k, &gone);
+			if (s->p->folds)
 				n = fold_records(l, recs, k, &gone);
-			}
 			run_sample(s, run, written, recs, n);
 			written += n;
 			if (rc == ST_OK)
@@ -122,6 +135,35 @@ static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 				 .stride = s->p->b->stride,
 				 .sample = d->sample + d->sample_at[run] * isz,
 				 .sample_bytes = samples_of(s, s->note[run].kept) * isz };
+}
+
+/* Fold the records of a run, and hold them instead of writing them. Return false, without effect,
+ * if they are too many; then the worker does not try again. */
+static bool run_hold(const run_formation *s, size_t run, ordered *o)
+{
+	const layout *l = &o->r.lay;
+	const size_t most = (size_t)s->p->b->held_recs, bytes = l->record_bytes;
+	dropped gone = o->begun;
+	size_t n = 0;
+	demand_piece p;
+	for (uint64_t place = 0; place < o->n && o->e.code == ST_OK && !o->few; place += p.n) {
+		demand_take(o->order, o->room, place, o->n, &p);
+		for (size_t at = 0, k; at < p.n && o->e.code == ST_OK && !o->few; at += k) {
+			unsigned char *to = o->held + n * bytes;
+			const size_t last = n > 0; /* its key may continue */
+			k = size_min(p.n - at, most - n);
+			o->few = k == 0;
+			if (!k || gather_misfits(demand_gather(&p, at, k, to), &o->e) != ST_OK)
+				break;
+			n += fold_records(l, to - last * bytes, k + last, &gone) - last;
+		}
+	}
+	if (o->few || o->e.code != ST_OK ||
+	    spill_run_begin(s->d->disk.spill, run, 0, &o->e) != ST_OK)
+		return false;
+	o->holds = n;
+	dropped_join(&o->dropped, &gone);
+	return spill_run_end(s->d->disk.spill, run, &o->e) == ST_OK;
 }
 
 /* Write a run to the first directory with space; its records stay in memory until this succeeds. */
@@ -166,10 +208,15 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const load_plan *l = &s->p->load;
 	const uint64_t first = s->d->disk.start[run];
+	const size_t n = (size_t)(s->d->disk.start[run + 1] - first), held = o->holds;
 	const double t0 = now_s(), busy_s = l->speed_history ? l->speed_history->clock_s() : 0;
-	unsigned char *recs = worker_room(s, worker) + (s->from ? reader_align(s->from, first) : 0);
-	o->n = (size_t)(s->d->disk.start[run + 1] - first);
-	o->r = (records){ recs, l->lay, l->rank };
+	unsigned char *recs = worker_room(s, worker) + s->held_bytes +
+			      (s->from ? reader_align(s->from, first) : 0);
+	unsigned char *base = recs - held * l->lay.record_bytes;
+	if (held)
+		memcpy(base, o->held, held * l->lay.record_bytes);
+	o->n = held + n;
+	o->r = (records){ base, l->lay, l->rank };
 	const demand_plan p = { .in = o->r,
 				.n = o->n,
 				.lanes = 1,
@@ -177,14 +224,23 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 				.sample = s->sample.recs,
 				.samples = s->sample.n };
 	status rc = demand_open(&o->order, s->m, &p, &o->e);
-	loading got = { .arrived = ordered_to_buckets, .arrived_to = o };
+	loading got = { .arrived = ordered_to_buckets, .arrived_to = o, .pos = held };
+	if (rc == ST_OK && held)
+		rc = demand_add(o->order, 0, 0, held, &o->e);
 	if (rc == ST_OK && s->from)
-		rc = reader_load(s->from, first, o->n, recs, &got, &o->e);
+		rc = reader_load(s->from, first, n, recs, &got, &o->e);
 	else if (rc == ST_OK)
-		rc = demand_add(o->order, 0, 0, o->n, &o->e);
+		rc = demand_add(o->order, 0, 0, n, &o->e);
+	o->begun = (dropped){ 0 };
+	if (rc == ST_OK && s->p->folds)
+		fold_begin(&l->lay, recs, n, &o->begun);
 	if (rc == ST_OK && o->e.code == ST_OK && demand_end(o->order, &o->e) == ST_OK)
 		(void)demand_room_open(&o->room, o->order, &o->e);
-	run_write(s, run, o, got.sum);
+	const bool last = o->next == o->end;
+	if (last || o->few || o->e.code != ST_OK || !s->held_bytes || !run_hold(s, run, o)) {
+		run_write(s, run, o, got.sum);
+		o->holds = 0;
+	}
 	demand_room_close(o->room);
 	demand_close(o->order);
 	o->room = NULL;
@@ -193,7 +249,7 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, got.sum);
 	s->d->verify_s += got.verify_s;
-	speed_history_add(l->speed_history, t0 - s->begun_s, now_s() - s->begun_s, (double)o->n,
+	speed_history_add(l->speed_history, t0 - s->begun_s, now_s() - s->begun_s, (double)n,
 			  used_s);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -240,10 +296,30 @@ static void runs_settle(run_formation *s)
 	s->d->n = (size_t)start;
 }
 
+/* Choose the next of the planned runs: of the worker's segment, or of the next segment. Without
+ * held records, a segment is a single run. */
+static bool next_planned(run_formation *s, ordered *o, size_t *run)
+{
+	const size_t runs = s->d->disk.s.count;
+	const size_t segments = s->held_bytes ? size_min(s->workers, runs) : runs;
+	do {
+		if (o->next == o->end) {
+			const size_t k = atomic_fetch_add(&s->next, 1);
+			if (k >= segments)
+				return false;
+			o->next = (size_t)part_begin(runs, k, segments);
+			o->end = (size_t)part_begin(runs, k + 1, segments);
+		}
+		*run = o->next++;
+	} while (s->kept && s->kept[*run]);
+	return true;
+}
+
 /* Choose the next run to make, and read its records if they come from a stream. Return false if all
  * runs are made, or no more runs may begin. */
-static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
+static bool next_run(run_formation *s, unsigned worker, ordered *o, size_t *run)
 {
+	err *e = &o->e;
 	const uint64_t most = s->p->b->run_recs;
 	size_t n = 0;
 	pthread_mutex_lock(&s->lock);
@@ -251,12 +327,8 @@ static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 	pthread_mutex_unlock(&s->lock);
 	if (!go)
 		return false;
-	if (s->from || s->held) {
-		do
-			*run = atomic_fetch_add(&s->next, 1);
-		while (*run < s->d->disk.s.count && s->kept && s->kept[*run]);
-		return *run < s->d->disk.s.count;
-	}
+	if (s->from || s->held)
+		return next_planned(s, o, run);
 	pthread_mutex_lock(&s->stream_lock);
 	*run = s->d->disk.s.count;
 	if (!s->ended && s->take(s->source, worker_room(s, worker), (size_t)most, &n, e) == ST_OK &&
@@ -273,12 +345,13 @@ static void worker_main(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
 	sorted_share *held = s->held;
-	ordered o = { .record = s->record + worker * s->p->load.lay.record_bytes };
+	ordered o = { .record = s->record + worker * s->p->load.lay.record_bytes,
+		      .held = s->held_bytes ? s->held_room + worker * s->held_bytes : NULL };
 	if (held && demand_room_open(&o.room, held->memory.seq.order, &o.e) == ST_OK) {
 		o.order = held->memory.seq.order;
 		o.r = held->memory.seq.recs;
 	}
-	for (size_t run; o.e.code == ST_OK && next_run(s, worker, &run, &o.e);) {
+	for (size_t run; o.e.code == ST_OK && next_run(s, worker, &o, &run);) {
 		if (!held) {
 			run_make(s, run, worker, &o);
 			continue;
@@ -297,8 +370,13 @@ static void worker_main(void *run_formation_, unsigned worker)
 /* Let the workers make runs: of s->held, or, with buffers of their own, of the other records. */
 static status workers_make_runs(run_formation *s, err *e)
 {
-	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
+	const size_t bytes = s->p->load.lay.record_bytes;
+	const uint64_t held = s->from ? s->p->b->held_recs * bytes : 0;
+	s->held_bytes = (size_t)u64_round_up(held, IO_FD_ALIGN); /* the run after it is aligned */
+	s->raw_bytes = s->held_bytes + s->p->b->run_recs * bytes + 2 * IO_FD_ALIGN;
 	if (!s->held && !(s->raw = mem_array(s->m, s->workers, s->raw_bytes, "runs", e)))
+		return ST_RESOURCE;
+	if (held && !(s->held_room = mem_array(s->m, s->workers, s->held_bytes, "records", e)))
 		return ST_RESOURCE;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->stream_lock, NULL);
@@ -401,7 +479,7 @@ static status open_runs(run_formation *s, err *e)
 				.record_bytes = l->record_bytes,
 				.runs = b->runs,
 				.memory_runs = b->memory_runs,
-				.memory_recs = b->run_recs,
+				.memory_recs = b->run_recs + b->held_recs,
 				.recs = p->load.n,
 				.buffers = s->workers,
 				.write_bytes = b->write_bytes,
@@ -417,6 +495,7 @@ static status open_runs(run_formation *s, err *e)
 static void end_writing(run_formation *s)
 {
 	mem_free(s->m, s->raw);
+	mem_free(s->m, s->held_room);
 	mem_free(s->m, s->record);
 	mem_free(s->m, s->kept);
 	mem_free(s->m, s->note);

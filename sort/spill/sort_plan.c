@@ -42,6 +42,7 @@ enum {
 	/* 1 / n of the data must stay in memory, a larger part if writes or reads are short */
 	MEMORY_PART = 4,
 	SHORT_MEMORY_PART = 2,
+	HELD_PART = 4,     /* a worker holds up to 1 / HELD_PART of a run */
 	MEMORY_WAYS = 3,   /* entries of way[] with which runs may stay in memory */
 	MEMORY_SHIFTS = 4, /* at least 1 / 2 ^ 4 of memory remains for the work */
 	TEST_MEMORY_PART = 3,
@@ -205,11 +206,19 @@ static uint64_t plan_run_recs(const sort_plan_query *q, uint64_t most, const sor
 	return u64_min(n, q->recs);
 }
 
+/* Return how many folded records a worker may hold, if a run has n records. If runs must be kept,
+ * or come from a stream, neighbouring runs are not of one worker. */
+static uint64_t held_recs(const sort_plan_query *q, uint64_t n)
+{
+	return q->folds && q->holds ? n / HELD_PART : 0;
+}
+
 /* Return the memory of a worker to read, sort and write a run of n records. */
 static uint64_t run_bytes(const sort_plan *b, const sort_plan_query *q, uint64_t n)
 {
+	const uint64_t held = held_recs(q, n);
 	return q->lay.record_bytes + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
-	       n * q->lay.record_bytes + sort_bytes(&q->lay, n, 1, 1);
+	       (n + 2 * held) * q->lay.record_bytes + sort_bytes(&q->lay, n + held, 1, 1);
 }
 
 /* Return the number of runs, including the kept ones. */
@@ -308,6 +317,7 @@ static bool plan_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit, ui
 	b->run_recs = plan_run_recs(q, n.lo - 1, b);
 	if (b->run_recs == 0)
 		return false;
+	b->held_recs = held_recs(q, b->run_recs);
 	b->runs = count_runs(q, b->run_recs);
 	return b->runs <= SORT_PLAN_MOST_RUNS && plan_merge(b, q, limit, least_chunk);
 }
@@ -356,7 +366,8 @@ static bool plan_on_disk(sort_plan *b, const sort_plan_query *q)
 			const uint64_t least = data / (i ? SHORT_MEMORY_PART : MEMORY_PART);
 			if (limit - work < slack + least || !plan_way(b, q, work, i))
 				continue;
-			const uint64_t each = spill_memory_bytes(b->run_recs, q->lay.record_bytes);
+			const uint64_t each =
+				spill_memory_bytes(b->run_recs + b->held_recs, q->lay.record_bytes);
 			b->memory_runs = (size_t)u64_min((limit - work - slack) / each, b->runs);
 			b->bytes += b->memory_runs * each;
 			return true;
@@ -377,6 +388,7 @@ static void plan_forced(sort_plan *b, const sort_plan_query *q)
 			  .run_recs = u64_min(recs, q->recs),
 			  .workers = WORKERS,
 			  .stride = q->kept && q->kept->count ? kept_runs_stride(q->kept) : 3 };
+	b->held_recs = held_recs(q, b->run_recs);
 	b->runs = count_runs(q, b->run_recs);
 	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
 	b->piece_recs = (size_t)u64_max(b->run_recs, b->runs);

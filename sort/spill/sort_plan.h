@@ -20,6 +20,7 @@ typedef struct sort_plan_query {
 	bool distributing; /* the rank needs memory for received records, too */
 	bool unsorted;     /* records are sent before they are sorted */
 	bool drops;    /* records may be dropped, so a single rank needs entries of each piece */
+	bool folds;    /* records with equal keys are folded (kernel/fold.h) */
 	bool receives; /* the rank sorts records that come from other ranks */
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
 	size_t sorted_files;     /* number of sorted input files; 0: the input is not sorted */
@@ -51,6 +52,7 @@ typedef struct sort_plan {
 	/* if it spills */
 	uint64_t run_recs, runs;
 	size_t memory_runs; /* runs that stay in memory */
+	uint64_t held_recs; /* folded records that each worker may hold, and add to its next run */
 	size_t stride;      /* every stride-th record of a run is a sample */
 	/* records of standard input */
 	uint64_t core_recs; /* the most in memory before the sort spills */

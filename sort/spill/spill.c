@@ -428,6 +428,14 @@ uint64_t spill_run_recs(const spill *s, size_t i)
 	return s->run[i].bytes / s->p.record_bytes;
 }
 
+uint64_t spill_disk_bytes(const spill *s)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < s->p.runs; i++)
+		bytes += s->run[i].memory ? 0 : s->run[i].bytes;
+	return bytes;
+}
+
 size_t spill_block_recs(const spill *s)
 {
 	return s->p.block_bytes % s->p.record_bytes ? 0 : s->p.block_bytes / s->p.record_bytes;

@@ -171,6 +171,9 @@ status spill_run_adopt(spill *s, size_t run, uint64_t recs, const uint64_t *sum,
 /* spill_run_recs - return the number of records of the complete run. */
 uint64_t spill_run_recs(const spill *s, size_t run);
 
+/* spill_disk_bytes - return the bytes of the records of all runs on disk. */
+uint64_t spill_disk_bytes(const spill *s);
+
 /* spill_block_recs - return the records per block; 0 if a record may lie in two blocks. */
 size_t spill_block_recs(const spill *s);
 

@@ -288,7 +288,11 @@ static void the_output_is_the_expected_one(void **state)
 /* Check that a count beyond 32 bits becomes the largest value of the field. */
 static void counts_stop_at_the_maximum(void **state)
 {
-	const key_field f = { FOLDS_AT, 4, KEY_TYPE_UNSIGNED, 1, 0, FOLD_COUNT };
+	const key_field f = { .off = FOLDS_AT,
+			      .bytes = 4,
+			      .type = KEY_TYPE_UNSIGNED,
+			      .little = 1,
+			      .fold = FOLD_COUNT };
 	unsigned char rec[RECORD] = { 0 };
 	(void)state;
 	assert_true(fold_fits(&f, (fold_value)1 << 33));
