@@ -20,14 +20,18 @@ pairs() { # pairs FILE - the count and the double of each record
 
 # --- the manual's examples
 grep '^\.Dl hetsort.*--key' "$ROOT/sort/man/hetsort.1" | sed 's/^\.Dl hetsort //' >examples
-is "examples with keys in the manual" "$(wc -l <examples)" 2
+is "examples with keys in the manual" "$(wc -l <examples)" 3
 cp noise data.txt
+head -c 8000 pairs.bin | "$hetsort" --record-size 16 --key 0,f64 >one.bin
+tail -c 8000 pairs.bin | "$hetsort" --record-size 16 --key 0,f64 >two.bin
 while read -r line; do
   # shellcheck disable=SC2086 # words of a command line
   run "$hetsort" -f -s $line
   is "example: $line" "$rc $err" "0 "
 done <examples
 is "example: pairs are in order" "$(pairs sorted.bin)" "$(pairs pairs.bin | LC_ALL=C sort -s -k1,1nr -k2,2g)"
+
+is "example: merged doubles" "$(decode all.bin f8 16 | cut -d' ' -f1 | LC_ALL=C sort -cg && wc -c <all.bin)" 16000
 
 # --- one number, and all ways to sort it
 decode lines.bin d8 16 | cut -d' ' -f2 | sort -n >wanted

@@ -76,7 +76,7 @@ run sh -c 'printf "a\0b" | "$@" >out' sh "$hetsort" "${lines[@]}" --merge --file
 is "--merge: exit code" "$rc" 0
 ok "--merge: output" cmp -s out expected
 printf 'expected\0' >sorted.list
-run "$hetsort" "${lines[@]}" --check --sum --files0-from sorted.list
+run "$hetsort" "${lines[@]}" --check --checksum --files0-from sorted.list
 is "--check: in order" "$rc" 0
 refused "--check: two files, out of order" 1 "record 0 of 'b' is out of order" "$hetsort" "${lines[@]}" -c --files0-from list
 run "$hetsort" "${lines[@]}" -C --files0-from list
