@@ -9,23 +9,25 @@ files. It calls libhetsort through ctypes, and the program hetsort for files.
 
 A key is the name of a field, a pair of a name and "desc" or "asc", or a list of these; "a.b" is field
 b of field a. None, the default, means all fields of the records, the most significant first, or the
-number itself if the array has no fields. Booleans, integers, f4, f8, complex numbers, times, bytes,
-texts and arrays of them can be keys. Floats are in IEEE total order: -NaN < -inf < ... < -0 < +0 < ... <
-+inf < NaN. This is numpy's order, except for -NaN, and for -0 and +0, which are equal in numpy.
-Complex numbers are sorted by their real parts, and equal real parts by their imaginary parts. numpy
-sorts a number whose imaginary part is NaN after all numbers without NaN. NaT comes first.
+number itself if the array has no fields. Booleans, integers, floats, complex numbers, times, bytes,
+texts and arrays of them can be keys. By default the order is numpy's: NaN and NaT come last, also in
+descending order, and -0 equals +0. With order="total", floats are in IEEE total order: -NaN < -inf < ... <
+-0 < +0 < ... < +inf < NaN; complex numbers are sorted by their real parts, and equal real parts by their
+imaginary parts; and NaT comes first.
 
 Failures raise Error: status is the number, and rank the rank that failed, or None. Some subclasses of
-Error are also ValueError or MemoryError. The library is HETSORT_LIBRARY if that is set. Otherwise it is
-libhetsort.so.0 from this package, from the system, or from the installation of the program hetsort. The
-program is HETSORT_PROGRAM, or hetsort in PATH.
+Error are also ValueError, TypeError, MemoryError, FileExistsError or FileNotFoundError. The library is
+HETSORT_LIBRARY if that is set. Otherwise it is libhetsort.so.0 from this package, from the system, or
+from the installation of the program hetsort. The program is HETSORT_PROGRAM, or hetsort in PATH.
 """
-from ._errors import Error, InvalidError, JobError, NoMemoryError, PeerError, RangeError
+from ._errors import (Error, InvalidError, JobError, MissingFileError, NoMemoryError, ObjectsError,
+                      OutputExistsError, PeerError, RangeError)
 from ._files import Progress, sort_file
 from ._library import __version__
 
 __all__ = ["sort", "argsort", "apply", "sort_file", "Progress", "Error", "InvalidError", "JobError",
-           "NoMemoryError", "PeerError", "RangeError", "__version__"]
+           "MissingFileError", "NoMemoryError", "ObjectsError", "OutputExistsError", "PeerError", "RangeError",
+           "__version__"]
 
 
 def __getattr__(name):

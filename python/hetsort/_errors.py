@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The exceptions for failures of the library and of the program hetsort."""
+import errno
+import os
 
 
 class Error(Exception):
@@ -14,6 +16,10 @@ class Error(Exception):
 
 class InvalidError(Error, ValueError):
     """An argument is invalid, or differs between the ranks."""
+
+
+class ObjectsError(InvalidError, TypeError):
+    """The records hold objects of Python."""
 
 
 class RangeError(Error, ValueError):
@@ -35,6 +41,31 @@ class JobError(Error):
     def __init__(self, status, text, rank=None, report=None):
         super().__init__(status, text, rank)
         self.report = report
+
+
+class _FileError(JobError):
+    """A JobError that is also an OSError, with its errno and filename."""
+
+    def __init__(self, status, text, rank, report, filename):
+        super().__init__(status, text, rank, report)
+        self.errno = self._errno
+        self.strerror = os.strerror(self._errno)
+        self.filename = filename
+
+    def __str__(self):
+        return self.args[0]
+
+
+class OutputExistsError(_FileError, FileExistsError):
+    """The output, or another file that the program would write, exists."""
+
+    _errno = errno.EEXIST
+
+
+class MissingFileError(_FileError, FileNotFoundError):
+    """An input, or another file or directory, is missing."""
+
+    _errno = errno.ENOENT
 
 
 # The exception for each status of the library.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """oracle - random records, and their order by numpy only: numbers are converted to unsigned ones of the same
-order, then sorted by numpy.lexsort(), which is stable."""
+total order, or to columns of numpy's order, then sorted by numpy.lexsort(), which is stable."""
 import numpy
 
-TYPES = ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8", "c8", "c16", "S3", "V5", "U2",
+TYPES = ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16", "S3", "V5", "U2",
          "M8[s]", "m8[ms]"]
 _ODD = [0.0, -0.0, 1.5, -1.5, numpy.inf, -numpy.inf, numpy.nan, -numpy.nan, 5e-324, 1e-45]
 
@@ -30,12 +30,33 @@ def columns(values):
     return [bits ^ sign if dtype.kind in "iMm" else bits]
 
 
-def order(array, key):
+def numpy_columns(values, descending):
+    """Return columns with numpy's order of the values, in either direction: NaN and NaT come last."""
+    dtype = values.dtype
+    if dtype.names is not None:
+        return [c for name in dtype.names for c in numpy_columns(values[name], descending)]
+    if dtype.kind not in "fcmM":
+        return [~c if descending else c for c in columns(values)]
+    if values.ndim > 1:
+        flat = values.reshape(len(values), values.shape[1])
+        return [c for i in range(flat.shape[1]) for c in numpy_columns(flat[:, i], descending)]
+    if dtype.kind in "mM":
+        nat, ticks = numpy.isnat(values), values.astype(dtype.newbyteorder("=")).view("i8")
+        return [nat, numpy.where(nat, 0, ~ticks if descending else ticks)]
+    parts = [values.real, values.imag] if dtype.kind == "c" else [values]
+    known = [numpy.where(numpy.isnan(p), 0, -p if descending else p) for p in parts]
+    return [numpy.isnan(p) for p in parts] + known
+
+
+def order(array, key, order="total"):
     """Return the order of the records by [(field, descending)]; field None means all fields."""
     found = []
     for name, descending in key:
-        for column in columns(array if name is None else array[name]):
-            found.append(~column if descending else column)
+        values = array if name is None else array[name]
+        if order == "numpy":
+            found += numpy_columns(values, descending)
+        else:
+            found += [~column if descending else column for column in columns(values)]
     return numpy.lexsort(found[::-1])
 
 
@@ -45,6 +66,9 @@ def fill(rng, array):
     if dtype.names is not None:
         for name in dtype.names:
             fill(rng, array[name])
+    elif dtype.kind in "mM":
+        array[...] = rng.integers(-2, 3, array.shape).astype("m8" if dtype.kind == "m" else "i8").astype(dtype)
+        array[rng.random(array.shape) < .2] = "NaT"
     elif dtype.kind in "fc":
         few = rng.choice(_ODD, array.shape)
         array[...] = few if rng.integers(2) else numpy.where(

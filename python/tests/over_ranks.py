@@ -36,20 +36,21 @@ def one(comm, kind):
     array, key = oracle.records(rng, int(rng.choice([0, 1, 100, 3000])))
     counts, wished = parts(rng, len(array), comm.size), parts(rng, len(array), comm.size)
     weights = 1 + rng.integers(3, size=comm.size)
-    wanted, mine = oracle.order(array, key), slices(array, counts, comm.rank)
+    way = ["numpy", "total"][kind % 2]
+    wanted, mine = oracle.order(array, key, way), slices(array, counts, comm.rank)
     key, what = oracle.as_key(key), "kind %d over %d ranks" % (kind, comm.size)
     try:
-        out = hetsort.sort(mine, key, comm, out=numpy.empty(wished[comm.rank], array.dtype))
+        out = hetsort.sort(mine, key, comm, out=numpy.empty(wished[comm.rank], array.dtype), order=way)
     except hetsort.Error as reason:
         return check("16 fields" in str(reason) or "256" in str(reason), str(reason))
     check(oracle.raw(out).tobytes() == slices(oracle.raw(array)[wanted], wished, comm.rank).tobytes(), what)
     for weights_ in None, weights:
-        out = hetsort.sort(mine, key, comm, weights_, threads=2)
+        out = hetsort.sort(mine, key, comm, speeds=weights_, threads=2, order=way)
         got = comm.allgather(len(out))
         share = numpy.ones(comm.size) if weights_ is None else weights_
         check((abs(got - share / share.sum() * len(array)) < comm.size).all(), what + ": shares")
         check(oracle.raw(out).tobytes() == slices(oracle.raw(array)[wanted], got, comm.rank).tobytes(), what)
-        places = hetsort.argsort(mine, key, comm, weights_)
+        places = hetsort.argsort(mine, key, comm, weights_, order=way)
         check((places == slices(wanted, got, comm.rank)).all(), what + ": argsort")
         back = hetsort.apply(mine, places, comm)
         check(oracle.raw(back).tobytes() == slices(oracle.raw(array)[wanted], got, comm.rank).tobytes(), what + ": apply")
@@ -72,11 +73,18 @@ def misuse(bad):
     me, array = WORLD.rank == bad, numpy.arange(10)
     for kind, text, function in [
             (hetsort.InvalidError, "2 dimensions", lambda: hetsort.sort(numpy.zeros((2, 2)) if me else array, comm=WORLD)),
-            (hetsort.InvalidError, "float16", lambda: hetsort.argsort(array.astype("f2") if me else array, comm=WORLD)),
+            (hetsort.InvalidError, "objects", lambda: hetsort.argsort(array.astype("O") if me else array, comm=WORLD)),
+            (hetsort.InvalidError, "only in an array", lambda: hetsort.sort(array.astype("g") if me else array, comm=WORLD)),
+            (hetsort.InvalidError, "axis is None", lambda: hetsort.argsort(array, comm=WORLD, axis=None if me else 0)),
+            (ValueError, "sort kind", lambda: hetsort.sort(array, comm=WORLD, kind="bogo" if me else "stable")),
+            (hetsort.InvalidError, "speeds and weights", lambda: hetsort.sort(
+                array, comm=WORLD, weights=numpy.ones(WORLD.size), speeds=numpy.ones(WORLD.size) if me else None)),
             (hetsort.InvalidError, "threads is '9999'", lambda: hetsort.sort(array, comm=WORLD, threads=9999 if me else 1)),
             (hetsort.InvalidError, "weights are 9 numbers", lambda: hetsort.sort(
                 array, comm=WORLD, weights=numpy.ones(9 if me else WORLD.size))),
-            (hetsort.InvalidError, "not an array of one dimension", lambda: hetsort.sort(
+            (hetsort.InvalidError, "out is not contiguous", lambda: hetsort.sort(
+                array, comm=WORLD, out=numpy.empty(20, int)[::2 if me else 1][:10])),
+            (hetsort.InvalidError, "not an array of 1 dimension of", lambda: hetsort.sort(
                 array, comm=WORLD, out=None if not me else "x")),
             (hetsort.InvalidError, "order[1] is '%d'" % (10 * WORLD.size), lambda: hetsort.apply(
                 array, [0, 10 * WORLD.size if me else 9, 1], WORLD)),
