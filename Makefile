@@ -161,7 +161,7 @@ all: $(HAS) $(addprefix $(PROGDIR)/,$(PROGRAMS) $(PLUGIN)) lib $(SORTLIBS) $(SOR
 
 lib: $(HAS_PART) $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build only the planner's libraries
 
-# For python/setup.py: each library under the name by which it is loaded.
+# For python/_wheel.py: each library under the name by which it is loaded.
 wheel-libraries: $(HAS_PART) $(HAS_SORT) $(SOLINKS) $(SORTLINK)
 	$(Q)mkdir -p '$(WHEELDIR)' && cp -L $(OBJ)/$(SONAME) $(OBJ)/libhetsort.so.$(SOMAJOR) '$(WHEELDIR)'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `pip install ./python` needs no compiler, and the installed modules find libraries next to the program hetsort.
+# `pip install ./python` needs no compiler, network or other package, and the installed modules find libraries next to the program hetsort.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -9,14 +9,22 @@
 . "$ROOT/python/tests/python_help.sh"
 skip_under_sanitizer
 [ -e "$OBJ/libhetsort.so" ] || skip_all "no shared library here (SHARED=no)"
-python=$(python_with setuptools wheel pip numpy) || skip_all "no python3 with numpy, pip, setuptools and wheel"
+python=$(python_with pip numpy) || skip_all "no python3 with numpy and pip"
 unset PYTHONPATH HETSORT_LIBRARY HETPART_LIBRARY LD_LIBRARY_PATH
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CACHE_DIR=$PWD/cache
 cp -R "$ROOT/python" source
-run env CC=false "$python" -m pip install --quiet --no-index --no-build-isolation --no-deps --target site ./source
+run env CC=false "$python" -m pip install --quiet --no-index --no-deps --target site ./source
 is "pip install ./python, without a network" "$rc" 0
 is "installs the modules and nothing else" "$(find site -name '*.py' | sort | tr '\n' ' ')" \
   "$(cd "$ROOT/python" && find hetsort hetpart.py _hetlibrary.py -name '*.py' | sed 's|^|site/|' | sort | tr '\n' ' ')"
+is "with their versions and extras" "$("$python" - <<'END'
+import importlib.metadata as m
+d = next(iter(m.distributions(path=["site"])))
+print(d.metadata["Name"], d.version, d.metadata["License"], *d.metadata.get_all("Provides-Extra"))
+END
+)" "hetsort $version GPL-3.0-or-later arrays ranks"
+run env CC=false "$python" -m pip install --quiet --no-index --no-deps --prefix "$PWD/editable" -e ./source
+is "pip install -e ./python" "$rc $(cat "$(find editable -name hetsort.pth)")" "0 $PWD/source"
 mkdir -p prefix/bin prefix/lib
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$BIN/hetsort" >prefix/bin/hetsort
 chmod +x prefix/bin/hetsort
@@ -49,11 +57,11 @@ is "nor libhetpart" "$rc $(tail -n 1 <<<"$err" | grep -c 'cannot load libhetpart
 mkdir tree
 find "$ROOT" -mindepth 1 -maxdepth 1 ! -name python ! -name build ! -name bin ! -name '.*' -exec ln -s {} tree/ \;
 cp -R "$ROOT/python" tree/python
-rm -rf tree/python/build tree/python/*.egg-info prefix
+rm -rf prefix
 wheel() { # wheel VARIABLE=VALUE... - sets wheel, the only one in the directory wheels
   rm -rf wheels
   run env "MAKEFLAGS=OBJ=$OBJ PROGDIR=$BIN MPI=${HAVE_MPI:-no}" CC="${CC:-cc}" "$@" "$python" -m pip wheel --quiet --no-index \
-    --no-build-isolation --no-deps --wheel-dir wheels ./tree/python
+    --no-deps --wheel-dir wheels ./tree/python
   wheel=$(cd wheels && echo *)
 }
 wheel
