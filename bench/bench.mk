@@ -52,6 +52,8 @@ bench-platforms: all  ## random simulated clusters: equal shares, the default, a
 	$(BENCH)
 bench-unequal: all $(BENCH_X) $(PROGDIR)/bench/local_bench  ## with one processor slowed, compared with the ideal time (ARGS=...)
 	$(BENCH)
+bench-limits: all $(BENCH_X)  ## with an eighth of the data in memory, compared with GNU sort, DuckDB, Polars, SQLite and numpy (ARGS=...)
+	$(BENCH)
 bench-memory: all $(BENCH_X)  ## with less memory than data, compared with cp (ARGS=...)
 	$(BENCH)
 bench-formats: all  ## files of several fields of work, compared with the fields' own tools (ARGS=...)

@@ -21,13 +21,14 @@ class Failed(Exception):
 class Done:
     """The result and the costs of one command. peak_rss_bytes is the memory of the largest process: of the
     command, or of a child that it has waited for. It is at least the memory of this interpreter, about 15 MB. It
-    includes pages of mapped files."""
+    includes pages of mapped files. written_bytes are those for disks, of all processes that were waited for."""
 
     def __init__(self, status, seconds, usage, out, err):
         self.status = status
         self.seconds = seconds
         self.cpu_s = usage.ru_utime + usage.ru_stime
         self.peak_rss_bytes = usage.ru_maxrss * 1024
+        self.written_bytes = usage.ru_oublock * 512
         self.out, self.err = out, err
 
 

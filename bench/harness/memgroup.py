@@ -3,6 +3,8 @@
 
 import contextlib
 import os
+import signal
+import time
 
 from . import job, machine
 
@@ -44,6 +46,17 @@ class Group:
         text = machine.read(f"{self.path}/{self.peak_file}").strip()
         return int(text) if text else None
 
+    def end(self):
+        """Kill what is left in the group, and remove it."""
+        for pid in machine.read(f"{self.path}/cgroup.procs").split():
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                os.rmdir(self.path)
+                return
+            time.sleep(0.05)
+
 
 @contextlib.contextmanager
 def group(limit_bytes):
@@ -56,13 +69,19 @@ def group(limit_bytes):
     try:
         yield g
     finally:
-        with contextlib.suppress(OSError):
-            os.rmdir(g.path)
+        g.end()
 
 
-def run(argv, limit_bytes, statuses=(0,)):
-    """Call job.run() for argv in a Group. Return its result, and the peak memory of the group (None without a
-    group)."""
+def in_address_space(argv, limit_bytes):
+    """Return the command that runs argv with a limit of its address space: without page cache, with mapped files."""
+    return ["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(limit_bytes >> 10), *argv]
+
+
+def run(argv, limit_bytes, statuses=(0,), otherwise=None):
+    """Call job.run() for argv in a Group. Return its result, and the peak memory of the group. Without a group,
+    the peak is None, and otherwise(argv, limit_bytes) is called for the command, if it is given."""
     with group(limit_bytes) as g:
+        if not g and otherwise:
+            argv = otherwise(argv, limit_bytes)
         done = job.run(g.inside(argv) if g else argv, statuses)
         return done, g and g.peak_bytes()
