@@ -81,6 +81,13 @@ typedef struct layout {
 	key_field fold[FOLDS_MAX]; /* outside of the key; they do not matter for the order */
 } layout;
 
+/* field_store - write a number to an unsigned field of a record. */
+static inline void field_store(const key_field *f, unsigned char *rec, uint64_t v)
+{
+	for (uint32_t k = 0; k < f->bytes; k++)
+		rec[f->off + (f->little ? k : f->bytes - 1 - k)] = (unsigned char)(v >> 8 * k);
+}
+
 /* A layout whose key is one range of ascending bytes. */
 #define LAYOUT_BYTES(record, off, key)                                         \
 	{                                                                      \

@@ -16,6 +16,12 @@ const char *const bind_names[] = { "auto", "none", NULL };
 const char *const launcher_names[] = { "auto", "mpi", "none", NULL };
 const char *const direct_names[] = { "auto", "always", "never", NULL };
 
+static void field_text(char text[SELECTION_TEXT_BYTES], const char *option, const key_field *f)
+{
+	text_append(text, SELECTION_TEXT_BYTES, " --%s=%" PRIu32 ",u%" PRIu32 "%s", option, f->off,
+		    8 * f->bytes, f->little ? "le" : "be");
+}
+
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
 {
 	enum { ROOM = SELECTION_TEXT_BYTES };
@@ -31,6 +37,10 @@ const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_
 		text_append(text, ROOM, " --unique");
 	if (o->lay.folds)
 		text_append(text, ROOM, " %s", layout_fold_text(&o->lay, FOLD_NONE, folds));
+	if (o->append)
+		text_append(text, ROOM, " --append=%" PRIu32, o->append);
+	if (o->shape.number.bytes)
+		field_text(text, "number", &o->shape.number);
 	if (o->top)
 		text_append(text, ROOM, " --top=%" PRIu64, o->top);
 	if (*text)

@@ -58,6 +58,14 @@ typedef struct framing {
 	uint64_t records; /* number of records, after which the trailer begins; 0: all */
 } framing;
 
+/* How a record in an input file becomes a record in memory (io/shape.h): zeros are appended, and
+ * the number of the record in the input is stored in a field. */
+typedef struct shape {
+	uint32_t file_bytes; /* of a record in a file; 0: it is the same in memory */
+	key_field number;    /* 0 bytes: not stored */
+	uint64_t before;     /* records of the inputs of lower ranks */
+} shape;
+
 /* Sizes that only tests set, to small values, so that a few records reach code that otherwise needs
  * many gigabytes. 0: the usual size. */
 typedef struct test_sizes {
@@ -118,6 +126,8 @@ typedef struct settings {
 	bool partition_only;     /* send records to their ranks, but do not sort them there */
 	bool unique;             /* write only the first of records with equal keys */
 	uint64_t top;            /* the most records to write; 0: all */
+	uint32_t append;         /* zeros after each record, part of lay.record_bytes */
+	shape shape;             /* with append and number; --number is part of it */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
 	const char *commit;      /* Git commit of this program; NULL: not known */
@@ -143,7 +153,7 @@ extern const char *const verify_names[];
 extern const char *const bind_names[];
 extern const char *const launcher_names[];
 
-enum { SELECTION_TEXT_BYTES = 192 + FOLD_TEXT_BYTES };
+enum { SELECTION_TEXT_BYTES = 256 + FOLD_TEXT_BYTES };
 
 /* settings_selection_text - write the options that select records of the input and of the output,
  * as on the command line; "" if all records are selected. */

@@ -64,6 +64,10 @@ const option_row option_rows[] = {
 	  .help = "OFF,TYPE: keep the least value of duplicates" },
 	{ "max", 0, "FIELD", OPT_FOLD, FIELD(lay), .value = FOLD_MAX, .report = "max",
 	  .help = "OFF,TYPE: keep the greatest value of duplicates" },
+	{ "append", 0, "SIZE", OPT_SIZE, FIELD(append), .lo = 1, .hi = MAX_RECORD_BYTES - 1,
+	  .report = "append", .help = "append zero bytes to each record, {}" },
+	{ "number", 0, "FIELD", OPT_FIELD, FIELD(shape.number), .report = "number",
+	  .help = "OFF,u32|u64: store the place in the input there" },
 	{ "top", 0, "N", OPT_NUMBER, FIELD(top), .lo = 1, .hi = INT64_MAX, .report = "top",
 	  .help = "write only the first N records" },
 

@@ -146,6 +146,8 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	const option_set bit = (option_set)1 << (r - option_rows);
 	char rule[RULE_BYTES];
 	const char *why = NULL;
+	layout one = { 0 };
+	const key_field *f = one.field; /* of 4 or 8 bytes, unsigned */
 	const bool repeatable = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY ||
 				r->kind == OPT_FOLD;
 	if ((*given & bit) && !repeatable)
@@ -167,6 +169,12 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 		break;
 	case OPT_FOLD:
 		why = layout_add_fold(&o->lay, (fold_kind)r->value, arg);
+		break;
+	case OPT_FIELD:
+		if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 ||
+		    f->desc)
+			why = "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
+		memcpy((char *)o + r->field.at, f, sizeof *f);
 		break;
 	case OPT_MEMORY:
 		return memory_limit_parse(arg, &o->memory, e);
@@ -325,11 +333,39 @@ static void set_strategy_and_plan(settings *o, option_set given, err *e)
 	}
 }
 
+/* Refuse a field that is not inside a record. */
+static void check_field(const key_field *f, const char *option, const layout *l, err *e)
+{
+	REFUSE_IF(f->off + f->bytes > l->record_bytes, e,
+		  "--%s: bytes %u to %u do not fit a record of %u byte%s", option, f->off,
+		  f->off + f->bytes - 1, l->record_bytes, plural(l->record_bytes));
+}
+
+/* Find the difference between records in files and in memory. */
+static void check_shape(settings *o, err *e)
+{
+	layout *l = &o->lay;
+	shape *s = &o->shape;
+	if (!o->append && !s->number.bytes)
+		return;
+	s->file_bytes = l->record_bytes;
+	l->record_bytes += o->append;
+	REFUSE_IF(l->record_bytes > MAX_RECORD_BYTES, e,
+		  "--append: a record of %u bytes would be longer than 64K", l->record_bytes);
+	check_field(&s->number, "number", l, e);
+	const key_field *n = &s->number;
+	for (const key_field *f = l->fold; f < l->fold + l->folds; f++)
+		REFUSE_IF(n->off < f->off + f->bytes && f->off < n->off + n->bytes, e,
+			  "--number and another option have bytes in common: %u to %u", n->off,
+			  n->off + n->bytes - 1);
+}
+
 /* Complete the layout of records, and check the fields that are folded. */
 static void check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
 	char folds[FOLD_TEXT_BYTES];
+	check_shape(o, e);
 	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the record is shorter than the default key */
 	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK)

@@ -19,6 +19,7 @@ typedef enum option_kind {
 	OPT_TEXT,
 	OPT_KEY,    /* adds a field of the key */
 	OPT_FOLD,   /* adds a field that is folded; `value` is the fold_kind */
+	OPT_FIELD,  /* a field for a number */
 	OPT_MEMORY, /* a size or a percentage */
 	OPT_TMPDIR, /* adds a directory */
 } option_kind;

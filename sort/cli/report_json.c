@@ -221,6 +221,11 @@ static json_t *config_json(const job_result *res, const settings *o)
 		} else if (r->kind == OPT_FOLD) {
 			(void)layout_fold_text(&o->lay, (fold_kind)r->value, folds);
 			value = *folds ? json_string(folds) : json_null();
+		} else if (r->kind == OPT_FIELD) {
+			const key_field *n = (const void *)((const char *)o + r->field.at);
+			value = n->bytes ? json_sprintf("%u,u%u%s", n->off, 8 * n->bytes,
+							n->little ? "le" : "be")
+					 : json_null();
 		} else if (r->kind == OPT_CHOICE) {
 			const bool unused =
 				r->field.at == offsetof(settings, scatter) && !o->from_root;

@@ -48,7 +48,7 @@ static bool is_lines(const char *text, size_t bytes, uint32_t record_bytes)
 
 /* Open the file to find out whether it may be read. A file with some content but size 0, like the
  * files of procfs, is read as a stream, because its size is known only at its end. */
-static status look_inside(input_file *f, const layout *l, err *e)
+static status look_inside(input_file *f, uint32_t record_bytes, err *e)
 {
 	char head[HEAD_BYTES];
 	struct iovec v = { head, sizeof head };
@@ -64,7 +64,7 @@ static status look_inside(input_file *f, const layout *l, err *e)
 		n > 0 ? (size_t)n : 0; /* a failure is reported when the file is read */
 	if (role_begins(ROLE_MANIFEST, head, bytes))
 		f->head = HEAD_MANIFEST;
-	else if (!f->frame.header_bytes && is_lines(head, bytes, l->record_bytes))
+	else if (!f->frame.header_bytes && is_lines(head, bytes, record_bytes))
 		f->head = HEAD_LINES; /* the bytes are records, not a header */
 	f->written = file_is_written(fd);
 	close(fd);
@@ -73,7 +73,7 @@ static status look_inside(input_file *f, const layout *l, err *e)
 }
 
 /* Look at a file without reading its records. */
-static status input_look(input_file *f, const layout *l, err *e)
+static status input_look(input_file *f, uint32_t record_bytes, err *e)
 {
 	const bool is_stdin = stream_is_standard(f->path);
 	if ((is_stdin ? fstat(STDIN_FILENO, &f->st) : stat(f->path, &f->st)) != 0)
@@ -82,7 +82,7 @@ static status input_look(input_file *f, const layout *l, err *e)
 		return err_set(e, ST_REFUSED, "input %s is a %s", quoted(f->path),
 			       S_ISDIR(f->st.st_mode) ? "directory" : "socket");
 	if (S_ISREG(f->st.st_mode) && !is_stdin)
-		return look_inside(f, l, e);
+		return look_inside(f, record_bytes, e);
 	/* do not open a stream before it is read, because the writer of a FIFO would notice */
 	f->is_stream = true;
 	if (!is_stdin && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
@@ -91,17 +91,17 @@ static status input_look(input_file *f, const layout *l, err *e)
 }
 
 /* Find the size of the trailer if the number of records is given: all bytes after these. */
-static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
+static status measure_trailer(const input *in, input_file *f, uint32_t record_bytes, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
-	const uint64_t has = all > header ? (all - header) / l->record_bytes : 0;
+	const uint64_t has = all > header ? (all - header) / record_bytes : 0;
 	if (has < f->frame.records)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " record%s of %u byte%s, not the %" PRIu64
 			       " of --records",
-			       quoted(f->path), has, plural(has), l->record_bytes,
-			       plural(l->record_bytes), f->frame.records);
-	const uint64_t rest = all - header - f->frame.records * l->record_bytes;
+			       quoted(f->path), has, plural(has), record_bytes,
+			       plural(record_bytes), f->frame.records);
+	const uint64_t rest = all - header - f->frame.records * record_bytes;
 	const uint64_t wanted = in->frame.trailer_bytes;
 	if (wanted && rest != wanted)
 		return err_set(e, ST_REFUSED,
@@ -118,7 +118,7 @@ static status measure_trailer(const input *in, input_file *f, const layout *l, e
 }
 
 /* Find the place and the number of the records of a file. */
-static status input_measure(input *in, input_file *f, const layout *l, err *e)
+static status input_measure(input *in, input_file *f, uint32_t record_bytes, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
 	if (all < header)
@@ -126,7 +126,7 @@ static status input_measure(input *in, input_file *f, const layout *l, err *e)
 			       "input %s has %" PRIu64 " byte%s, but its header must have %" PRIu64
 			       " (--skip-header)",
 			       quoted(f->path), all, plural(all), header);
-	const status rc = f->frame.records ? measure_trailer(in, f, l, e) : ST_OK;
+	const status rc = f->frame.records ? measure_trailer(in, f, record_bytes, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
 	if (all - header < f->frame.trailer_bytes)
@@ -136,7 +136,7 @@ static status input_measure(input *in, input_file *f, const layout *l, err *e)
 			       quoted(f->path), all - header, plural(all - header),
 			       header ? " after its header" : "", f->frame.trailer_bytes);
 	const uint64_t bytes = all - header - f->frame.trailer_bytes;
-	if (bytes % l->record_bytes)
+	if (bytes % record_bytes)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64
 			       " byte%s%s%s, not a multiple of the record size %u: "
@@ -146,12 +146,12 @@ static status input_measure(input *in, input_file *f, const layout *l, err *e)
 			       !f->frame.trailer_bytes ? ""
 			       : header                ? " and before its trailer"
 						       : " before its trailer",
-			       l->record_bytes, bytes % l->record_bytes,
+			       record_bytes, bytes % record_bytes,
 			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
 						       "sort(1) sorts"
 						     : "");
 	f->first = in->records;
-	f->count = bytes / l->record_bytes;
+	f->count = bytes / record_bytes;
 	if (__builtin_add_overflow(in->records, f->count, &in->records))
 		return err_set(e, ST_REFUSED, "too many records: input %s exceeds the limit",
 			       quoted(f->path));
@@ -160,11 +160,12 @@ static status input_measure(input *in, input_file *f, const layout *l, err *e)
 
 status input_count(input *in, const layout *l, err *e)
 {
+	const uint32_t record_bytes = input_file_bytes(in, l);
 	status rc = ST_OK;
 	in->records = 0;
 	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
 		if (!in->file[i].is_stream || in->file[i].fd >= 0)
-			rc = input_measure(in, &in->file[i], l, e);
+			rc = input_measure(in, &in->file[i], record_bytes, e);
 	return rc;
 }
 
@@ -179,7 +180,7 @@ static status input_add_file(input *in, char *path, const layout *l, err *e)
 	in->file = more;
 	input_file *f = &in->file[in->files++];
 	*f = (input_file){ .path = path, .fd = -1, .frame = in->frame };
-	const status rc = input_look(f, l, e);
+	const status rc = input_look(f, input_file_bytes(in, l), e);
 	in->streams += f->is_stream;
 	return rc;
 }
@@ -207,12 +208,13 @@ static status check_manifest(const input *in, const manifest *m, const char *pat
 			     err *e)
 {
 	const framing *wanted = &in->frame;
+	const uint32_t record_bytes = input_file_bytes(in, l);
 	const uint64_t header = m->parts ? m->part[0].frame.header_bytes : 0;
 	const uint64_t trailer = m->parts ? m->part[m->parts - 1].frame.trailer_bytes : 0;
-	if (m->lay.record_bytes != l->record_bytes)
+	if (m->lay.record_bytes != record_bytes)
 		return err_set(e, ST_REFUSED, "manifest %s has records of %u byte%s, not %u",
 			       quoted(path), m->lay.record_bytes, plural(m->lay.record_bytes),
-			       l->record_bytes);
+			       record_bytes);
 	if (header != wanted->header_bytes)
 		return err_set(e, ST_REFUSED,
 			       "manifest %s states a header of %" PRIu64
@@ -239,7 +241,7 @@ static status input_add_manifest(input *in, const char *path, const layout *l, e
 	for (size_t i = 0; i < m.parts && rc == ST_OK; i++) {
 		rc = input_add_file(in, manifest_part_path(path, &m.part[i], e), l, e);
 		if (rc == ST_OK)
-			rc = take_stated(in, path, &m.part[i], l, e);
+			rc = take_stated(in, path, &m.part[i], &m.lay, e);
 	}
 	manifest_free(&m);
 	return rc;
@@ -260,7 +262,7 @@ static status input_add_own(input *in, const char *pattern, int rank, const layo
 			rc = err_set(e, ST_REFUSED, "manifest %s does not name part %d",
 				     quoted(name), rank);
 		if (rc == ST_OK)
-			rc = take_stated(in, name, &m.part[rank], l, e);
+			rc = take_stated(in, name, &m.part[rank], &m.lay, e);
 	}
 	manifest_free(&m);
 	free(name);
@@ -273,7 +275,8 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 	err why = { ST_OK, "" };
 	status rc = ST_OK, settled = ST_OK;
 	size_t own = 0;
-	*in = (input){ .frame = { o->header_bytes, o->trailer_bytes, o->records } };
+	*in = (input){ .frame = { o->header_bytes, o->trailer_bytes, o->records },
+		       .shape = o->shape };
 	for (size_t i = 0; i < o->ninputs; i++)
 		own += name_is_per_rank(o->inputs[i]);
 	in->per_rank = own && !all_parts;
@@ -350,6 +353,13 @@ void input_note_read(const input_file *f, size_t n, checksum sum)
 	pthread_mutex_unlock(&noting);
 }
 
+void input_note_shaped(const input_file *f, const shape *s, const unsigned char *recs, size_t n)
+{
+	const layout l = LAYOUT_BYTES(s->file_bytes, 0, 1);
+	if (f->stated)
+		input_note_read(f, n, checksum_records(&l, recs, n));
+}
+
 status input_check_stated(const input_file *f, err *e)
 {
 	const input_stated *s = f->stated;
@@ -413,5 +423,6 @@ status input_unchanged(const input_file *f, int fd, err *e)
 
 bool input_may_be_mapped(const input *in, direct_io direct)
 {
-	return in->files == 1 && !in->file->written && direct != DIRECT_ALWAYS;
+	return in->files == 1 && !shape_is_on(&in->shape) && !in->file->written &&
+	       direct != DIRECT_ALWAYS;
 }

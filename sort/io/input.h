@@ -7,6 +7,7 @@
 #include "base/settings.h"
 #include "file.h"
 #include "kernel/inspect.h"
+#include "shape.h"
 
 #include <sys/stat.h>
 
@@ -40,6 +41,7 @@ typedef struct input {
 	input_file *file;
 	size_t files, streams; /* streams: the number of files that are streams */
 	framing frame;         /* of a file, unless its manifest has another */
+	shape shape;           /* how records are read */
 	uint64_t records; /* in all files of this rank, except streams that are not copied yet */
 	file_set reads;   /* the files of all ranks, none of which may be removed */
 	bool per_rank;    /* every rank has its own files */
@@ -56,6 +58,12 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 /* input_count - count the records of each file again after streams have been copied. */
 status input_count(input *in, const layout *l, err *e);
 
+/* input_file_bytes - return the size of a record in a file. */
+static inline uint32_t input_file_bytes(const input *in, const layout *l)
+{
+	return shape_file_bytes(&in->shape, l->record_bytes);
+}
+
 /* input_open - open a file or stream for reading. ST_IO if the file is no longer the described one.
  * Opening a file never waits, even if the file has become a FIFO. Opening a FIFO as a stream waits
  * until a writer opens it. If f->fd is set, *fd is a duplicate of it. *fd is -1 on failure. */
@@ -65,8 +73,10 @@ status input_open(const input_file *f, bool stream, int *fd, err *e);
  */
 status input_unchanged(const input_file *f, int fd, err *e);
 
-/* input_note_read - note that n records of the file, with this checksum, were read. Any thread. */
+/* input_note_read - note that n records of the file, with this checksum, were read. Any thread.
+ * input_note_shaped - do the same for records before shape_apply(). */
 void input_note_read(const input_file *f, size_t n, checksum sum);
+void input_note_shaped(const input_file *f, const shape *s, const unsigned char *recs, size_t n);
 
 /* input_check_stated - if all records of the file were noted as read, check that they have the
  * checksum given in the manifest (ST_IO). */

@@ -34,7 +34,9 @@ typedef struct extent {
 
 struct reader {
 	reader_plan p;
-	size_t chunk; /* in records; chunks end at multiples of it in their file */
+	const shape *shape;  /* NULL: records stay as they are */
+	uint32_t file_bytes; /* of a record in a file */
+	size_t chunk;        /* in records; chunks end at multiples of it in their file */
 	size_t extents;
 	extent *extent;
 };
@@ -47,7 +49,14 @@ static uint64_t place_of(const reader *r, const extent *f, uint64_t at)
 
 static uint64_t offset_of(const reader *r, const extent *f, uint64_t at)
 {
-	return f->f->frame.header_bytes + place_of(r, f, at) * r->p.lay.record_bytes;
+	return f->f->frame.header_bytes + place_of(r, f, at) * r->file_bytes;
+}
+
+/* Return the number of records in a chunk that needs about `bytes`, in the file and in memory. */
+static size_t chunk_recs(const reader *r, size_t bytes)
+{
+	const size_t most = size_max(r->file_bytes, r->p.lay.record_bytes);
+	return io_fd_chunk_recs((uint32_t)most, bytes);
 }
 
 /* Set *fd to the open file of an extent, until end_reading. */
@@ -58,8 +67,7 @@ static status begin_reading(const reader *r, const extent *f, io_fd *fd, err *e)
 		return ST_OK;
 	const status rc = input_open(f->f, false, &fd->fd, e);
 	if (rc == ST_OK)
-		io_fd_will_read(fd, r->p.direct, offset_of(r, f, f->at),
-				f->n * r->p.lay.record_bytes);
+		io_fd_will_read(fd, r->p.direct, offset_of(r, f, f->at), f->n * r->file_bytes);
 	return rc;
 }
 
@@ -76,9 +84,12 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 	*out = NULL;
 	if (!r)
 		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
+	const uint32_t file_bytes = input_file_bytes(in, &p->lay);
 	*r = (reader){ .p = *p,
-		       .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES),
+		       .shape = shape_is_on(&in->shape) ? &in->shape : NULL,
+		       .file_bytes = file_bytes,
 		       .extent = (extent *)(void *)(r + 1) };
+	r->chunk = chunk_recs(r, CHUNK_BYTES);
 	for (size_t i = 0; i < in->files; i++) {
 		const input_file *f = &in->file[i];
 		const uint64_t lo = u64_max(p->first, f->first);
@@ -115,7 +126,7 @@ static const extent *extent_at(const reader *r, uint64_t at)
 
 size_t reader_align(const reader *r, uint64_t at)
 {
-	if (r->extents == 0)
+	if (r->extents == 0 || r->shape)
 		return 0;
 	return (size_t)(offset_of(r, extent_at(r, at), at) % IO_FD_ALIGN);
 }
@@ -317,10 +328,10 @@ const unsigned char *reader_map(const reader *r, mapped *m)
 {
 	const extent *f = r->extent;
 	*m = (mapped){ 0 };
-	if (r->extents != 1 || f->f->written || f->fd.fd < 0 || f->fd.direct >= 0 ||
+	if (r->extents != 1 || r->shape || f->f->written || f->fd.fd < 0 || f->fd.direct >= 0 ||
 	    r->p.direct == DIRECT_ALWAYS)
 		return NULL;
-	const uint64_t offset = offset_of(r, f, 0), bytes = f->n * r->p.lay.record_bytes;
+	const uint64_t offset = offset_of(r, f, 0), bytes = f->n * r->file_bytes;
 	return io_fd_is_cached(f->fd.fd, offset, bytes) ? mapped_open(m, f->fd.fd, offset, bytes)
 							: NULL;
 }
@@ -354,21 +365,62 @@ checksum reader_checksum(const layout *l, const unsigned char *recs, size_t n, d
 	return sum;
 }
 
+/* Return the bytes that reader_load needs to read n records in the form that they have in files. */
+static size_t raw_bytes(const reader *r, uint64_t n)
+{
+	return (size_t)u64_min(n, chunk_recs(r, STEP_BYTES)) * r->file_bytes + 2 * IO_FD_ALIGN;
+}
+
+uint64_t reader_most_bytes(const input *in, const layout *l, uint64_t n, unsigned threads)
+{
+	const reader r = { .p.lay = *l, .file_bytes = input_file_bytes(in, l) };
+	return shape_is_on(&in->shape) ? threads * raw_bytes(&r, n) : 0;
+}
+
+/* Read n records of an extent to raw, and make records in memory of them. */
+static status read_shaped(const reader *r, const extent *f, const io_fd *fd, uint64_t at, size_t n,
+			  unsigned char *raw, unsigned char *to, bool notes, err *e)
+{
+	const uint64_t offset = offset_of(r, f, at);
+	unsigned char *from = raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN) + offset % IO_FD_ALIGN;
+	const status rc = io_fd_read_at(fd, from, n * r->file_bytes, offset, f->f->path, e);
+	if (rc != ST_OK)
+		return rc;
+	shape_apply(r->shape, r->p.lay.record_bytes, to, from, n, r->p.first + at);
+	if (notes)
+		input_note_shaped(f->f, r->shape, from, n);
+	return ST_OK;
+}
+
+/* Return how many records to read at once, from record `at` of the share on. */
+static size_t step_recs(const reader *r, const extent *f, const io_fd *fd, uint64_t at,
+			const loading *l)
+{
+	const size_t step = r->shape ? chunk_recs(r, STEP_BYTES) : reader_step_recs(&r->p.lay);
+	if (r->shape) /* end at a multiple in the file, for direct I/O */
+		return step - (size_t)(place_of(r, f, at) % step);
+	/* direct I/O is fast only for large reads */
+	return l && (fd->direct < 0 || l->in_place) ? step : SIZE_MAX;
+}
+
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
 {
 	const uint32_t bytes = r->p.lay.record_bytes;
+	unsigned char *raw = r->shape ? malloc(raw_bytes(r, n)) : NULL;
 	status rc = ST_OK;
+	if (r->shape && !raw)
+		return err_set(e, ST_RESOURCE, "no memory to read %zu records", n);
 	for (size_t done = 0, k; done < n && rc == ST_OK; done += k) {
 		const extent *f = extent_at(r, at + done);
 		io_fd fd;
 		k = reader_chunk(r, at + done, n - done);
 		rc = begin_reading(r, f, &fd, e);
-		/* direct I/O is fast only for large reads */
-		const size_t step =
-			l && (fd.direct < 0 || l->in_place) ? reader_step_recs(&r->p.lay) : k;
 		for (size_t i = done, some; i < done + k && rc == ST_OK; i += some) {
-			some = size_min(done + k - i, step);
-			if (l && l->in_place)
+			some = size_min(done + k - i, step_recs(r, f, &fd, at + i, l));
+			if (raw)
+				rc = read_shaped(r, f, &fd, at + i, some, raw, to + i * bytes,
+						 l != NULL, e);
+			else if (l && l->in_place)
 				progress_add(PROGRESS_READ, some * bytes);
 			else
 				rc = io_fd_read_at(&fd, to + i * bytes, some * bytes,
@@ -378,12 +430,14 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 			const checksum sum =
 				reader_checksum(&r->p.lay, to + i * bytes, some, &l->verify_s);
 			l->sum = checksum_join(l->sum, sum);
-			input_note_read(f->f, some, sum);
+			if (!raw)
+				input_note_read(f->f, some, sum);
 			if (l->arrived)
 				l->arrived(l->arrived_to, l->pos + i, some);
 		}
 		end_reading(f, &fd);
 	}
+	free(raw);
 	return rc;
 }
 
@@ -430,6 +484,7 @@ status reader_inspect(const file_records *from, const layout *l, mem *m, inspect
 				  .frame.header_bytes = from->offset % l->record_bytes };
 	extent all = { .f = &file, .fd = from->fd, .n = from->recs };
 	const reader r = { .p = { .first = from->offset / l->record_bytes, .lay = *l },
+			   .file_bytes = l->record_bytes,
 			   .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES),
 			   .extents = 1,
 			   .extent = &all };

@@ -54,12 +54,17 @@ typedef struct loading {
 
 /* reader_load - read n records, from record `at` of the share on. `to` must have the offset in a
  * page that reader_align returns. If l is NULL, do nothing else. The checksum is computed after
- * each 256 KiB, or with direct I/O after each chunk. */
+ * each 256 KiB, or with direct I/O after each chunk. If records in memory differ from records in
+ * files, it needs reader_most_bytes(), and so may fail with ST_RESOURCE. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
 static inline status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	return reader_load(r, at, n, to, NULL, e);
 }
+
+/* reader_most_bytes - return the bytes that up to `threads` calls of reader_load at the same time
+ * allocate and free, of n records each. */
+uint64_t reader_most_bytes(const input *in, const layout *l, uint64_t n, unsigned threads);
 
 /* A part of a file that is mapped into memory, because the page cache contains it. */
 typedef struct mapped {

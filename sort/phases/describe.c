@@ -260,13 +260,13 @@ static status compare_inputs(job *j)
 {
 	rank_env *env = &j->env;
 	const input *in = &j->files.in;
+	const uint32_t record_bytes = input_file_bytes(in, &env->o->lay);
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].head == HEAD_LINES)
 			err_set(&env->note, ST_REFUSED,
 				"input %s looks like lines of text, but is cut into records of "
 				"%u byte%s; sort(1) sorts lines",
-				quoted(in->file[i].path), env->o->lay.record_bytes,
-				plural(env->o->lay.record_bytes));
+				quoted(in->file[i].path), record_bytes, plural(record_bytes));
 	const bool shared = env->c->size > 1 && !env->o->from_root && !in->per_rank;
 	const bool apart = !env->o->explain && j->cpus.apart;
 	const status rc = shared ? same_input(env, in, apart) : ST_OK;
@@ -352,6 +352,22 @@ static uint64_t counts_add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* If ranks have their own files, find how many records are in the files of lower ranks, because
+ * records are numbered in the order of ranks. */
+static status count_before(job *j)
+{
+	rank_env *env = &j->env;
+	input *in = &j->files.in;
+	status rc = ST_OK;
+	if (!in->per_rank || !shape_is_on(&in->shape))
+		return ST_OK;
+	uint64_t *all = env_allgather(env, &in->records, sizeof in->records, "counts", &rc);
+	for (int i = 0; all && i < env->c->rank; i++)
+		in->shape.before += all[i];
+	mem_free(&env->m, all);
+	return rc;
+}
+
 /* Find the number of records. If ranks have their own files, rank 0 also finds the shares s->in. */
 static status count_records(job *j)
 {
@@ -383,7 +399,7 @@ static status count_records(job *j)
 			    bytes > INT64_MAX))
 		rc = err_set(&env->e, ST_REFUSED,
 			     "%" PRIu64 " records are more than a file can hold", s->records);
-	return rc;
+	return rc == ST_OK ? shape_check(&in->shape, s->records, &env->e) : rc;
 }
 
 /* Allocate the plans that later steps fill in, and name the directory for runs if the user named
@@ -414,7 +430,8 @@ status phase_describe(job *j)
 		compare_inputs, gather_reads, check_old_set, workdir_check
 	};
 	static job_step *const lock[] = { workdir_open, lock_output };
-	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
+	static job_step *const count[] = { copy_streams, frame_read, count_records, count_before,
+					   place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);
 	if (rc == ST_OK && !j->env.o->explain)
 		rc = job_each(j, lock, sizeof lock / sizeof *lock);

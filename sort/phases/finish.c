@@ -299,7 +299,8 @@ status phase_verify(job *j)
 		return rc;
 	/* add the checksums that manifests state for the files that this rank reports */
 	for (size_t i = 0; i < in->files && (env->c->rank == 0 || in->per_rank); i++) {
-		const input_stated *stated = in->file[i].stated;
+		/* if records changed their form, same_as_stated has compared them */
+		const input_stated *stated = shape_is_on(&in->shape) ? NULL : in->file[i].stated;
 		mine.stated += stated != NULL;
 		mine.unstated += stated == NULL;
 		if (stated)

@@ -20,6 +20,7 @@
 enum {
 	CONTROL_BYTES = 64 << 10, /* messages of a few bytes */
 	PEER_BYTES = 512,         /* counts, places of splitters, an outgoing stream */
+	MOST_WAITING = 2,         /* threads that read while others compute */
 	LEAST_BYTES = 64 << 10,   /* least memory of any job */
 	SMALL_BYTES = 1 << 20,    /* less than half of what a started program uses */
 };
@@ -56,6 +57,17 @@ static bool is_dynamic(const rank_env *env)
 	return env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC;
 }
 
+/* Return the memory for changing the form of records while they are read, in addition to what a
+ * sort needs. */
+static uint64_t reading_bytes(const job *j)
+{
+	const input *in = &j->files.in;
+	const uint64_t n = in->is_stream ? UINT64_MAX : j->shares.records;
+	if (j->env.o->merge)
+		return 0; /* part of the memory to read ahead (sorted_chunk.bounce_bytes) */
+	return reader_most_bytes(in, &j->env.o->lay, n, j->cpus.threads + MOST_WAITING);
+}
+
 /* Describe what this rank must hold, if it is to write out_recs records. */
 static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_t out_recs)
 {
@@ -86,6 +98,7 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 			      .in_place = mp->in_place,
 			      .test_run_recs = test_sizes_of(env->o)->run_recs };
 	(void)memory_plan_tmpdirs(j, &q.dirs);
+	q.limit_bytes -= u64_min(q.limit_bytes, reading_bytes(j));
 	if (env_scatters(env)) /* the blocks of the scatter are freed before the exchange */
 		q.exchange_bytes = u64_max(q.exchange_bytes, scatter_most_bytes(env, all));
 	for (size_t i = 0; i < in->files; i++) {

@@ -125,7 +125,7 @@ static status find_final(job *j, output_checkpoint *all)
 					 .direct = env->o->direct };
 		rc = comm_agree(env->c, reader_sum(in, &rp, &env->m, &r->sum_in, &env->e));
 		r->in = rp.n;
-		r->read_bytes = rp.n * bytes;
+		r->read_bytes = rp.n * input_file_bytes(in, &env->o->lay);
 	}
 	if (rc != ST_OK)
 		return rc;

@@ -26,10 +26,11 @@ static status read_only_stream(job *j, run_formation_plan *p)
 	rank_env *env = &j->env;
 	sorted_share *d = &j->data;
 	const input_file *f = j->files.in.file;
-	record_stream from = { .lay = env->o->lay, .path = f->path };
+	record_stream from = { .lay = env->o->lay, .shape = &j->files.in.shape, .path = f->path };
 	char limit[SIZE_TEXT_BYTES];
 	bool ended;
-	status rc = input_open(f, true, &from.fd, &env->e);
+	from.raw = mem_array(&env->m, record_stream_raw_bytes(&from), 1, "records", &env->e);
+	status rc = from.raw ? input_open(f, true, &from.fd, &env->e) : ST_RESOURCE;
 	if (rc != ST_OK)
 		return rc;
 	rc = record_stream_load(&from, &p->load, &env->m, d, &ended, &env->e);
@@ -48,6 +49,7 @@ static status read_only_stream(job *j, run_formation_plan *p)
 			     no_room(&j->memory));
 	}
 	close(from.fd);
+	mem_free(&env->m, from.raw);
 	if (rc == ST_OK)
 		rc = job_replan(j);
 	if (rc != ST_OK)
@@ -67,7 +69,7 @@ void read_note(job *j, uint64_t in)
 	r->in = in;
 	r->kept_runs = d->disk.kept;
 	r->kept_bytes = d->disk.kept_recs * bytes;
-	r->read_bytes = in * bytes - r->kept_bytes;
+	r->read_bytes = (in - d->disk.kept_recs) * input_file_bytes(&j->files.in, &j->env.o->lay);
 	r->sum_in = d->sum;
 	r->verify_s += d->verify_s;
 	if (d->disk.spill && d->dropped.records)

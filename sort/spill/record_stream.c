@@ -7,25 +7,46 @@
 
 enum { STREAM_BYTES = 4 << 20 };
 
+/* Return how many records to read at once. */
+static size_t step_recs(const record_stream *s)
+{
+	const size_t step = reader_step_recs(&s->lay);
+	const uint32_t file = shape_file_bytes(s->shape, s->lay.record_bytes);
+	return file > s->lay.record_bytes ? size_max(step * s->lay.record_bytes / file, 1) : step;
+}
+
+size_t record_stream_raw_bytes(const record_stream *s)
+{
+	return shape_is_on(s->shape) ? step_recs(s) * s->shape->file_bytes : 0;
+}
+
 status record_stream_take(void *record_stream_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	record_stream *s = record_stream_;
 	const uint32_t bytes = s->lay.record_bytes;
+	const bool shaped = shape_is_on(s->shape);
+	const uint32_t file_bytes = shape_file_bytes(s->shape, bytes);
 	*got = 0;
 	for (bool ended = false; *got < n && !ended;) {
-		const size_t step = size_min(n - *got, reader_step_recs(&s->lay));
+		const size_t step = size_min(n - *got, step_recs(s));
 		unsigned char *at = to + *got * bytes;
 		size_t k = 0;
 		const double span = trace_begin();
-		const status rc = file_read_some(s->fd, at, step * bytes, &k, s->path, e);
+		const status rc = file_read_some(s->fd, shaped ? s->raw : at, step * file_bytes, &k,
+						 s->path, e);
 		trace_end(TRACE_READ, span);
-		if (rc == ST_OK && k % bytes)
+		if (rc == ST_OK && k % file_bytes)
 			return err_set(e, ST_REFUSED,
 				       "input %s ends with a partial record of %zu byte%s",
-				       quoted(s->path), k % bytes, plural(k % bytes));
+				       quoted(s->path), k % file_bytes, plural(k % file_bytes));
 		if (rc != ST_OK)
 			return rc;
-		k /= bytes;
+		k /= file_bytes;
+		if (shaped && shape_check(s->shape, s->records + k, e) != ST_OK)
+			return e->code;
+		if (shaped)
+			shape_apply(s->shape, bytes, at, s->raw, k, s->records);
+		s->records += k;
 		s->sum = checksum_join(s->sum, reader_checksum(&s->lay, at, k, &s->verify_s));
 		*got += k;
 		ended = k < step;

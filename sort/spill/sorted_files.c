@@ -198,7 +198,9 @@ typedef struct sorted_files {
 	sorted s;
 	mem *m;
 	uint64_t *start;
-	unsigned char *rec; /* the record that was looked up last */
+	const shape *shape;       /* NULL: records stay as they are */
+	uint32_t file_bytes;      /* of a record in a file */
+	unsigned char *rec, *raw; /* the record that was looked up last; as it is in its file */
 	direct_io direct;
 	sorted_file *file;
 	size_t most_open;
@@ -248,16 +250,33 @@ static status files_open_one(sorted_files *s, sorted_file *f, err *e)
 		return rc;
 	s->open++;
 	link_newest(s, f);
-	io_fd_will_read(&f->fd, s->direct, f->f->frame.header_bytes,
-			f->f->count * s->s.lay.record_bytes);
+	io_fd_will_read(&f->fd, s->direct, f->f->frame.header_bytes, f->f->count * s->file_bytes);
 	return ST_OK;
 }
 
-/* Read n records of a file; with n 0, only check that the file has not changed. */
-static status files_read(sorted_files *s, size_t k, uint64_t first, size_t n, void *buf, err *e)
+/* Return the bytes for n records in the form that they have in files, before they are shaped. */
+static size_t files_raw_bytes(const sorted_files *s, size_t n)
+{
+	return s->shape ? n * s->file_bytes + 2 * IO_FD_ALIGN : 0;
+}
+
+/* Return where in `raw` records of file k are read. */
+static unsigned char *files_raw_at(const sorted_files *s, size_t k, uint64_t first,
+				   unsigned char *raw)
+{
+	const uint64_t offset = s->file[k].f->frame.header_bytes + first * s->file_bytes;
+	return raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN) + offset % IO_FD_ALIGN;
+}
+
+/* Read n records of a file; with n 0, only check that the file has not changed. raw:
+ * files_raw_bytes() for n records, or more. */
+static status files_read(sorted_files *s, size_t k, uint64_t first, size_t n, unsigned char *buf,
+			 unsigned char *raw, err *e)
 {
 	sorted_file *f = &s->file[k];
-	const size_t bytes = s->s.lay.record_bytes;
+	const size_t bytes = s->file_bytes;
+	const uint64_t offset = f->f->frame.header_bytes + first * bytes;
+	unsigned char *to = s->shape && n ? files_raw_at(s, k, first, raw) : buf;
 	pthread_mutex_lock(&s->lock);
 	status rc = f->fd.fd >= 0 ? ST_OK : files_open_one(s, f, e);
 	if (rc == ST_OK) {
@@ -268,9 +287,10 @@ static status files_read(sorted_files *s, size_t k, uint64_t first, size_t n, vo
 	pthread_mutex_unlock(&s->lock);
 	if (rc != ST_OK)
 		return rc;
-	rc = n ? io_fd_read_at(&f->fd, buf, n * bytes, f->f->frame.header_bytes + first * bytes,
-			       f->f->path, e)
+	rc = n ? io_fd_read_at(&f->fd, to, n * bytes, offset, f->f->path, e)
 	       : input_unchanged(f->f, f->fd.fd, e);
+	if (n && rc == ST_OK && s->shape)
+		shape_apply(s->shape, s->s.lay.record_bytes, buf, to, n, f->f->first + first);
 	pthread_mutex_lock(&s->lock);
 	f->readers--;
 	pthread_mutex_unlock(&s->lock);
@@ -281,27 +301,34 @@ static status files_look(sorted *s_, size_t k, uint64_t i, const unsigned char *
 {
 	sorted_files *s = files_of(s_);
 	*rec = s->rec;
-	return files_read(s, k, i, 1, s->rec, e);
+	return files_read(s, k, i, 1, s->rec, s->raw, e);
 }
 
 static sorted_chunk files_chunk(const sorted *s, size_t bytes)
 {
 	const uint32_t rec = s->lay.record_bytes;
+	const sorted_files *files = (const void *)s;
 	const size_t n = io_fd_chunk_recs(rec, bytes);
 	size_t unit = IO_FD_ALIGN; /* the least number of records that fill whole pages */
 	while (unit % 2 == 0 && unit / 2 * rec % IO_FD_ALIGN == 0)
 		unit /= 2;
-	return (sorted_chunk){ .recs = n, .unit = n % unit ? 1 : unit };
+	return (sorted_chunk){ .recs = n,
+			       .unit = n % unit ? 1 : unit,
+			       .bounce_bytes = files_raw_bytes(files, n) };
 }
 
 static status files_load(sorted *s_, sorted_load *l, err *e)
 {
 	sorted_files *s = files_of(s_);
-	const status rc = files_read(s, l->k, l->first, l->n, l->to, e);
+	const status rc = files_read(s, l->k, l->first, l->n, l->to, l->bounce, e);
 	if (rc != ST_OK)
 		return rc;
 	l->sum = checksum_records(&s_->lay, l->to, l->n);
-	input_note_read(s->file[l->k].f, l->n, l->sum);
+	if (s->shape)
+		input_note_shaped(s->file[l->k].f, s->shape,
+				  files_raw_at(s, l->k, l->first, l->bounce), l->n);
+	else
+		input_note_read(s->file[l->k].f, l->n, l->sum);
 	return ST_OK;
 }
 
@@ -317,7 +344,7 @@ static status files_check(sorted *s, err *e)
 {
 	status rc = ST_OK;
 	for (size_t k = 0; rc == ST_OK && k < s->count; k++)
-		rc = files_read(files_of(s), k, 0, 0, NULL, e);
+		rc = files_read(files_of(s), k, 0, 0, NULL, NULL, e);
 	return rc;
 }
 
@@ -346,10 +373,13 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const reader_pla
 	pthread_mutex_init(&s->lock, NULL);
 	s->file = mem_array(m, in->files, sizeof *s->file, "inputs", e);
 	s->start = mem_array(m, in->files + 1, sizeof *s->start, "inputs", e);
+	s->shape = shape_is_on(&in->shape) ? &in->shape : NULL;
+	s->file_bytes = input_file_bytes(in, &p->lay);
 	s->rec = mem_array(m, 1, p->lay.record_bytes, "a record", e);
+	s->raw = mem_array(m, files_raw_bytes(s, 1), 1, "a record", e);
 	s->s = (sorted){ .ops = &in_files, .src = &inputs, .lay = p->lay, .start = s->start };
 	s->s.looked = mem_array(m, 1, item_bytes(&p->lay), "a key", e);
-	if (!s->file || !s->start || !s->rec || !s->s.looked)
+	if (!s->file || !s->start || !s->rec || !s->raw || !s->s.looked)
 		return ST_RESOURCE;
 	for (size_t i = 0, k = 0; i < in->files; i++) {
 		if (in->file[i].count == 0)
@@ -373,6 +403,7 @@ void sorted_files_close(sorted *s_)
 	mem_free(m, s->file);
 	mem_free(m, s->start);
 	mem_free(m, s->rec);
+	mem_free(m, s->raw);
 	mem_free(m, s->s.looked);
 	mem_free(m, s);
 }
@@ -386,17 +417,19 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 	const input_file *f = s->file[k].f;
 	const size_t most = SCAN_BYTES / l->record_bytes + 2;
 	unsigned char *buf = mem_array(s->m, most, l->record_bytes, "records", e);
-	status rc = buf ? ST_OK : ST_RESOURCE;
+	unsigned char *raw = mem_array(s->m, files_raw_bytes(s, most), 1, "records", e);
+	status rc = buf && raw ? ST_OK : ST_RESOURCE;
 	/* each block begins with the last record of the block before it */
 	for (uint64_t at = 0; rc == ST_OK && at + 1 < f->count; at += most - 1) {
 		const size_t n = (size_t)u64_min(f->count - at, most);
-		rc = files_read(s, k, at, n, buf, e);
+		rc = files_read(s, k, at, n, buf, raw, e);
 		for (size_t i = 1; rc == ST_OK && i < n; i++)
 			if (key_compare(l, buf + (i - 1) * l->record_bytes,
 					buf + i * l->record_bytes) > 0)
 				rc = files_disorder(of, k, at + i, e);
 	}
 	mem_free(s->m, buf);
+	mem_free(s->m, raw);
 	return rc == ST_OK ? err_set(e, ST_IO, "input %s changed while it was being read",
 				     quoted(f->path))
 			   : rc;

@@ -29,6 +29,7 @@ static const char *company(const option_row *r)
 	       : strcmp(r->name, "check") == 0        ? "--check"
 	       : strcmp(r->name, "check-silent") == 0 ? "--check-silent"
 	       : r->kind == OPT_FOLD                  ? "--unique"
+	       : strcmp(r->name, "append") == 0       ? "--record-size=1"
 	       : is_sort(r)                           ? "--explain"
 						      : "--stable";
 }
@@ -73,6 +74,7 @@ static const char *argument(const option_row *r, char buf[WORD_BYTES])
 	case OPT_KEY:
 		return "1,2";
 	case OPT_FOLD:
+	case OPT_FIELD:
 		return "50,u32";
 	case OPT_MEMORY:
 		return "1G";
@@ -217,7 +219,7 @@ static void sizes_have_units(void **state)
 		}
 		sizes++;
 	}
-	assert_int_equal(sizes, 5);
+	assert_int_equal(sizes, 6);
 }
 
 /* Names, letters and names in the report are unique; the help names all choices. */

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# --number and --append as users apply them: parts, manifests, streams, little memory, and jobs that are killed and
+# resumed; contradictions are refused. test_numbers.c draws ways to sort.
+# shellcheck disable=SC2002,SC2086  # pipes are meant; ways are several words
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort failing=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 30000 in || exit 1
+lay="--key 0,1 --append 8 --number 100,u64be"
+sort_() { run "$hetsort" --no-fsync $lay "$@"; }
+# the same by other programs: each record as a line of hexadecimal digits, and its number
+od -A n -v -t x1 -w100 in | tr -d ' ' | awk '{ printf "%s%016x\n", $1, NR - 1 }' | LC_ALL=C sort -s -k1.1,1.2 >expected
+hex() { od -A n -v -t x1 -w108 "$@" | tr -d ' '; }
+
+for way in "" "--ranks 3" "--ranks 2 --strategy distribute" "--ranks 3 --source root" "--memory 4M" "--ranks 2 --memory 9M" "--direct always"; do
+  sort_ $way -f -o out in
+  is "${way:-one rank}" "$rc/$err/$(hex out | cmp - expected 2>&1)" 0//
+done
+cat in | "$hetsort" --no-fsync $lay --memory 4M >out
+is "standard input, on disk" "$(hex out | cmp - expected 2>&1)" ""
+sort_ --ranks 3 -o part.%r in
+is "parts" "$rc/$err/$(cat part.[0-2] | hex | cmp - expected)" 0//
+run "$hetsort" --check-manifest part.manifest
+is "the manifest of the parts is right" "$rc/$err" 0/
+ok "it states the size of the longer records" grep -q '"record_bytes": 108' part.manifest
+
+# inputs that a manifest describes: the checksum that it states is compared
+run "$hetsort" --no-fsync --ranks 3 -o in.%r in
+cat in.[0-2] >whole
+sort_ -f -o wanted whole
+for input in in.%r in.manifest; do
+  sort_ --ranks 3 -f -o out $input
+  is "$input" "$rc/$err/$(cmp out wanted 2>&1)" 0//
+done
+sort_ -f -o out in.manifest
+is "a manifest, one rank" "$rc/$err/$(cmp out wanted 2>&1)" 0//
+printf x | dd of=in.1 bs=1 seek=5099 conv=notrunc status=none
+for ranks in 1 3; do
+  sort_ --ranks $ranks -f -o bad in.manifest
+  is "a part that is not as its manifest states, $ranks ranks" "$rc/$(test -e bad; echo $?)" 3/1
+done
+
+# resumed
+for way in "--ranks 1" "--ranks 3"; do
+  for phase in read checkpoint merge sync; do
+    rm -rf store out
+    HETSORT_FAIL=kill@$phase:0 run timeout -s KILL 120 "$failing" --no-fsync $lay $way --workdir store -o out in
+    is "killed in $phase, $way" "$rc" 137
+    run timeout -s KILL 120 "$failing" --no-fsync $lay ${way/3/2} --workdir store --resume -o out in
+    is "killed in $phase, $way: resumed" "$rc/$err/$(hex out | cmp - expected 2>&1)" 0//
+  done
+done
+rm -f out
+HETSORT_FAIL=kill@merge:0 run timeout -s KILL 120 "$failing" --no-fsync $lay --workdir store -o out in
+run "$failing" --no-fsync --key 0,1 --append 8 --number 100,u64le --workdir store --resume -o out in
+is "runs with other numbers are refused" "$rc" 2
+case $err in *--number=100,u64be*--number=100,u64le*) ok "the message names both" true ;; *) is "the message names both" "$err" "..." ;; esac
+
+# refused before work
+refuse() { # refuse WORDS ARGUMENT...
+  local words=$1; shift
+  run "$hetsort" "$@" -o none in
+  is "refused: $*" "$rc/$(ls none 2>/dev/null)" 2/
+  case $err in *"$words"*) ok "message: $*" true ;; *) is "message: $*" "$err" "...$words..." ;; esac
+}
+refuse "bytes 100 to 107 do not fit a record of 100 bytes" --number 100,u64
+refuse "bytes 104 to 111 do not fit a record of 108 bytes" --number 104,u64 --append 8
+refuse "OFFSET,u32 or OFFSET,u64" --number 0,i64
+refuse "OFFSET,u32 or OFFSET,u64" --number 0,8
+refuse "longer than 64K" --append 65500
+refuse "have bytes in common" --unique --count 92,u64 --number 96,u32
+refuse "cannot be combined with --check" --check --number 92,u64
+truncate -s 4294967297 many
+run "$hetsort" --record-size 1 --key 0,1 --append 4 --number 1,u32 -o none many
+is "refused: more numbers than u32 has" "$rc/$(ls none 2>/dev/null)" 2/
+case $err in *"4294967297 records do not fit u32; use u64"*) ok "message: u32" true ;; *) is "message: u32" "$err" "..." ;; esac
+done_testing
