@@ -68,7 +68,8 @@ static bool may_be_complete(const job *j)
 
 static bool is_new(const job *j)
 {
-	return has_workdir(j) && to_file(j) && !j->part.found;
+	/* parts of records do not show whether the output is complete */
+	return has_workdir(j) && to_file(j) && !j->part.found && !shape_cuts(&j->env.o->shape);
 }
 
 static bool adapts(const job *j)

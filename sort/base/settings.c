@@ -37,9 +37,11 @@ const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_
 		text_append(text, ROOM, " --unique");
 	if (o->lay.folds)
 		text_append(text, ROOM, " %s", layout_fold_text(&o->lay, FOLD_NONE, folds));
+	if (o->order_out)
+		text_append(text, ROOM, " --order-out");
 	if (o->append)
 		text_append(text, ROOM, " --append=%" PRIu32, o->append);
-	if (o->shape.number.bytes)
+	if (o->shape.number.bytes && !o->order_out)
 		field_text(text, "number", &o->shape.number);
 	if (o->top)
 		text_append(text, ROOM, " --top=%" PRIu64, o->top);

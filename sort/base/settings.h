@@ -58,12 +58,18 @@ typedef struct framing {
 	uint64_t records; /* number of records, after which the trailer begins; 0: all */
 } framing;
 
-/* How a record in an input file becomes a record in memory (io/shape.h): zeros are appended, and
+/* How a record in an input file becomes a record in memory, and that one a record in the output
+ * (io/shape.h). A record in memory begins with pieces of the record in the file. Zeros follow, and
  * the number of the record in the input is stored in a field. */
 typedef struct shape {
 	uint32_t file_bytes; /* of a record in a file; 0: it is the same in memory */
-	key_field number;    /* 0 bytes: not stored */
-	uint64_t before;     /* records of the inputs of lower ranks */
+	uint32_t pieces;
+	struct {
+		uint32_t off, bytes;
+	} piece[KEY_FIELDS_MAX];
+	uint32_t out_off, out_bytes; /* what is written; 0 bytes: the whole record in memory */
+	key_field number;            /* 0 bytes: not stored */
+	uint64_t before;             /* records of the inputs of lower ranks */
 } shape;
 
 /* Sizes that only tests set, to small values, so that a few records reach code that otherwise needs
@@ -80,11 +86,12 @@ typedef struct settings {
 	const char *const *inputs; /* point into argv, or into the list of files0_from */
 	size_t ninputs;
 	const char *files0_from;               /* a list of the inputs' names; NULL: operands */
-	const char *output;                    /* NULL only with explain */
-	const char *manifest;                  /* NULL: named after the output */
-	const char *report;                    /* NULL: none */
-	const char *trace;                     /* NULL: none */
-	const char *html;                      /* the report as a page; NULL: none */
+	const char *output;    /* NULL only with explain */
+	const char *order_out; /* the output, which receives only numbers; NULL: not requested */
+	const char *manifest;  /* NULL: named after the output */
+	const char *report;    /* NULL: none */
+	const char *trace;     /* NULL: none */
+	const char *html;      /* the report as a page; NULL: none */
 	const char *sim_platform, *sim_report; /* of hetsim; NULL: none */
 	const char *speeds; /* a list of numbers or a file's name; NULL: measured on several hosts,
 			       equal on one */
@@ -163,6 +170,18 @@ const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_
 static inline bool settings_drops(const settings *o)
 {
 	return o->unique || o->top;
+}
+
+/* settings_unordered - return whether the records in the output have no order of their own. */
+static inline bool settings_unordered(const settings *o)
+{
+	return o->order_out;
+}
+
+/* settings_out_bytes - return the size of a record in the output. */
+static inline uint32_t settings_out_bytes(const settings *o)
+{
+	return o->shape.out_bytes ? o->shape.out_bytes : o->lay.record_bytes;
 }
 
 /* settings_checks_order - return whether the job checks that files are sorted, and sorts nothing.

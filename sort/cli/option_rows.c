@@ -19,6 +19,8 @@ const option_row option_rows[] = {
 	  .heading = "Files:", .help = "write FILE; with %r one file per rank and a manifest" },
 	{ "manifest", 0, "FILE", OPT_TEXT, FIELD(manifest),
 	  .help = "name of the manifest [with %r: %r becomes 'manifest']" },
+	{ "order-out", 0, "FILE", OPT_TEXT, FIELD(order_out),
+	  .help = "instead of records, write their numbers to FILE, as u64le" },
 	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true,
 	  .help = "replace an existing output" },
 	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .report = "fsync",

@@ -257,7 +257,9 @@ static const struct option_exclusion {
 	  { "source", "scatter", "links", "disks", "workdir", "resume", "strategy", "adapt",
 	    "emulate", "wisdom" } },
 	/* records are not sorted: this is --strategy=distribute without its last step */
-	{ "partition-only", { "unique", "top", "workdir", "merge" } },
+	{ "partition-only", { "unique", "top", "workdir", "merge", "order-out" } },
+	/* only numbers are written */
+	{ "order-out", { "output", "append", "number", "count", "sum", "min", "max" } },
 };
 
 /* Refuse options that exclude each other. Two options that set one field to different values do so,
@@ -303,7 +305,11 @@ static void check_source(const settings *o, option_set given, err *e)
 	REFUSE_IF(o->from_root && (o->stable || o->unique) && o->scatter == SCATTER_DYNAMIC, e,
 		  "--%s cannot be combined with --scatter=dynamic, which does not keep the order "
 		  "of the input",
-		  o->stable ? "stable" : "unique");
+		  o->order_out ? "order-out"
+		  : o->stable  ? "stable"
+			       : "unique");
+	REFUSE_IF(o->order_out && o->unique && o->top, e,
+		  "--order-out cannot be combined with --unique and --top together");
 	REFUSE_IF(o->resume && !o->workdir, e, "--resume requires --workdir");
 	if (!o->workdir)
 		return;
@@ -349,6 +355,8 @@ static void check_shape(settings *o, err *e)
 	if (!o->append && !s->number.bytes)
 		return;
 	s->file_bytes = l->record_bytes;
+	s->pieces = 1;
+	s->piece[0].bytes = l->record_bytes;
 	l->record_bytes += o->append;
 	REFUSE_IF(l->record_bytes > MAX_RECORD_BYTES, e,
 		  "--append: a record of %u bytes would be longer than 64K", l->record_bytes);
@@ -360,6 +368,35 @@ static void check_shape(settings *o, err *e)
 			  n->off + n->bytes - 1);
 }
 
+/* --order-out: sort only the key and the number of each record, and write the number. */
+static void shape_to_numbers(settings *o, err *e)
+{
+	layout *l = &o->lay, keys = { .record_bytes = l->key_bytes + (uint32_t)sizeof(uint64_t),
+				      .key_bytes = l->key_bytes,
+				      .fields = l->fields };
+	shape *s = &o->shape;
+	REFUSE_IF(keys.record_bytes > MAX_RECORD_BYTES, e,
+		  "--order-out: a key of %u bytes is longer than 64K without 8 bytes",
+		  l->key_bytes);
+	*s = (shape){ .file_bytes = l->record_bytes,
+		      .pieces = l->fields ? l->fields : 1,
+		      .piece = { { l->key_off, l->key_bytes } },
+		      .number = { .off = l->key_bytes,
+				  .bytes = sizeof(uint64_t),
+				  .type = KEY_TYPE_UNSIGNED,
+				  .little = true },
+		      .out_off = l->key_bytes,
+		      .out_bytes = sizeof(uint64_t) };
+	for (uint32_t i = 0, at = 0; i < l->fields; at += l->field[i++].bytes) {
+		s->piece[i].off = l->field[i].off;
+		s->piece[i].bytes = l->field[i].bytes;
+		keys.field[i] = l->field[i];
+		keys.field[i].off = at;
+	}
+	if (e->code == ST_OK && layout_settle(&keys, false, e) == ST_OK)
+		*l = keys;
+}
+
 /* Complete the layout of records, and check the fields that are folded. */
 static void check_layout(settings *o, err *e)
 {
@@ -369,6 +406,10 @@ static void check_layout(settings *o, err *e)
 	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the record is shorter than the default key */
 	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK)
+		return;
+	if (o->order_out)
+		shape_to_numbers(o, e);
+	if (l->folds == 0)
 		return;
 	(void)layout_fold_text(l, FOLD_NONE, folds);
 	REFUSE_IF(l->folds && !o->unique, e, "%.*s requires --unique", (int)strcspn(folds, "="),
@@ -419,6 +460,10 @@ static void take_standard_streams(settings *o, err *e)
 			  "or use < FILE");
 		o->inputs = standard;
 		o->ninputs = 1;
+	}
+	if (o->order_out) {
+		o->output = o->order_out;
+		o->stable = true; /* the order of equal keys is the order of their numbers */
 	}
 	if (!o->output && sorts && !launched && !o->explain) {
 		REFUSE_IF(isatty(STDOUT_FILENO), e,

@@ -319,7 +319,7 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	j = add_progress(j, r->rank);
 	j = json_with(j, "checksum_kind", json_string(CHECKSUM_NAME));
 	j = json_with(j, "checksum", json_checksum(r->sum));
-	if (settings_drops(o))
+	if (settings_drops(o) || o->shape.out_bytes)
 		j = json_with(j, "checksum_written", json_checksum(r->sum_out));
 	json_t *notes = json_array(), *ranks = json_array();
 	if (r->note[0])

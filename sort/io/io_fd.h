@@ -27,7 +27,8 @@ typedef struct file_records {
 	const char *path; /* for messages */
 	uint64_t offset;  /* of the first record */
 	uint64_t recs;
-	bool durable; /* the file will be synced: start writing to the disk early */
+	bool durable;              /* the file will be synced: start writing to the disk early */
+	const struct shape *shape; /* how records are written; NULL: as they are in memory */
 } file_records;
 
 /* io_fd_close - close the open descriptors of f. Errors of close do not matter, because data that

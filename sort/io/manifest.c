@@ -55,11 +55,12 @@ static const char *load_document(manifest *m)
 	const char *format, *sum, *fields = NULL;
 	json_int_t version, bytes, off, key, total;
 	json_t *parts;
-	int sorted = true;
-	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s?s, s?b, s:I, s:s, s:o !}", "format",
-			&format, "version", &version, "record_bytes", &bytes, "key_offset", &off,
-			"key_bytes", &key, "key", &fields, "sorted_inside", &sorted, "records",
-			&total, "checksum_kind", &sum, "parts", &parts) != 0 ||
+	int sorted = true, ordered = true;
+	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s?s, s?b, s?b, s:I, s:s, s:o !}",
+			"format", &format, "version", &version, "record_bytes", &bytes,
+			"key_offset", &off, "key_bytes", &key, "key", &fields, "sorted_inside",
+			&sorted, "ordered", &ordered, "records", &total, "checksum_kind", &sum,
+			"parts", &parts) != 0 ||
 	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
 		return "is not a manifest of hetsort";
 	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
@@ -67,7 +68,8 @@ static const char *load_document(manifest *m)
 	if (!layout_restore(&m->lay, bytes, off, key, fields) || total < 0 ||
 	    total > INT64_MAX / bytes)
 		return "its sizes are impossible";
-	m->unsorted_inside = !sorted;
+	m->unsorted_inside = !sorted || !ordered;
+	m->unordered = !ordered;
 	m->records = (uint64_t)total;
 	m->parts = json_array_size(parts);
 	m->part = calloc(m->parts + 1, sizeof *m->part);

@@ -21,6 +21,7 @@ typedef struct manifest {
 	json_t *doc;
 	layout lay;
 	bool unsorted_inside; /* the parts are in order, but not the records within a part */
+	bool unordered;       /* neither are the parts: no keys are stated */
 	uint64_t records;     /* of all parts */
 	manifest_part *part;
 	size_t parts;

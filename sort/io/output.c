@@ -65,7 +65,7 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 		       .opt = opt,
 		       .fd = -1 };
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
-	o->header_bytes = !o->per_rank || rank == 0 ? opt->header_bytes : 0;
+	o->header_bytes = (!o->per_rank || rank == 0) && !opt->order_out ? opt->header_bytes : 0;
 	o->listed = o->per_rank || opt->manifest;
 	if (opt->manifest && o->is_stdout)
 		return err_set(e, ST_REFUSED, "--manifest requires an output that is a file");

@@ -10,11 +10,23 @@ void shape_apply(const shape *s, uint32_t record_bytes, unsigned char *to,
 	const bool numbers = s->number.bytes > 0;
 	uint64_t number = s->before + at;
 	for (size_t i = 0; i < n; i++, to += record_bytes, from += s->file_bytes) {
-		memcpy(to, from, s->file_bytes);
-		memset(to + s->file_bytes, 0, record_bytes - s->file_bytes);
+		uint32_t end = 0;
+		for (uint32_t p = 0; p < s->pieces; end += s->piece[p++].bytes)
+			memcpy(to + end, from + s->piece[p].off, s->piece[p].bytes);
+		memset(to + end, 0, record_bytes - end);
 		if (numbers)
 			field_store(&s->number, to, number++);
 	}
+}
+
+void shape_cut(const shape *s, uint32_t record_bytes, unsigned char *recs, size_t n, checksum *sum)
+{
+	const unsigned char *from = recs + s->out_off;
+	const layout out = LAYOUT_BYTES(s->out_bytes, 0, 1);
+	unsigned char *to = recs;
+	for (size_t i = 0; i < n; i++, from += record_bytes, to += s->out_bytes)
+		memmove(to, from, s->out_bytes);
+	*sum = checksum_join(*sum, checksum_records(&out, recs, n));
 }
 
 status shape_check(const shape *s, uint64_t n, err *e)

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "testing/failpoint.h"
 #include "file.h"
+#include "shape.h"
 
 #include <inttypes.h>
 
@@ -39,7 +40,7 @@ uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
  * file. */
 static void next_buffer(writer *w)
 {
-	const uint32_t bytes = w->lay.record_bytes;
+	const uint32_t bytes = shape_out_bytes(w->to.shape, w->lay.record_bytes);
 	const uint64_t first = w->to.offset / bytes; /* records from the start of the file */
 	unsigned char *b = w->raw + w->filled % WRITER_BUFFERS * w->buffer_bytes;
 	b += (size_t)(-(uintptr_t)b % IO_FD_ALIGN);
@@ -53,12 +54,12 @@ static void write_next(writer *w)
 {
 	err e = w->e;
 	const size_t i = w->written % WRITER_BUFFERS, n = w->full[i].n;
-	const size_t bytes = n * w->lay.record_bytes;
+	const size_t bytes = n * shape_out_bytes(w->to.shape, w->lay.record_bytes);
 	unsigned char *recs = w->full[i].recs;
 	pthread_mutex_unlock(&w->lock);
 	const double t0 = now_s();
 	FAIL_PHASE("write");
-	FAIL_FLIP(FAIL_WRITE, recs, bytes);
+	FAIL_FLIP(FAIL_WRITE, recs, n * w->lay.record_bytes);
 	const size_t bad = inspect(w->seen, &w->lay, recs, n);
 	w->verify_s += now_s() - t0;
 	if (bad)
@@ -66,9 +67,11 @@ static void write_next(writer *w)
 			"records for output %s are out of order before record %" PRIu64
 			": %zu record%s",
 			quoted(w->to.path), w->seen->records, bad, plural(bad));
+	if (shape_cuts(w->to.shape))
+		shape_cut(w->to.shape, w->lay.record_bytes, recs, n, &w->seen->written);
 	if (e.code == ST_OK &&
 	    io_fd_write_at(&w->to.fd, recs, bytes, w->full[i].offset, w->to.path, &e) == ST_OK) {
-		progress_add(PROGRESS_OUT, bytes);
+		progress_add(PROGRESS_OUT, n * w->lay.record_bytes);
 		if (w->to.durable)
 			file_start_writeback(w->to.fd.fd, w->full[i].offset, bytes);
 	}
@@ -96,8 +99,9 @@ status writer_open(writer *w, mem *m, const layout *l, const file_records *to, i
 		   err *e)
 {
 	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
-	w->chunk = io_fd_chunk_recs(l->record_bytes,
-				    choose_buffer(to->recs * l->record_bytes, to->fd.direct >= 0));
+	const uint32_t out = shape_out_bytes(to->shape, l->record_bytes);
+	const size_t most_bytes = choose_buffer(to->recs * l->record_bytes, to->fd.direct >= 0);
+	w->chunk = io_fd_chunk_recs(out, most_bytes / l->record_bytes * out);
 	const size_t most = to->recs < w->chunk ? (size_t)to->recs : w->chunk;
 	w->buffer_bytes = most * l->record_bytes + 2 * IO_FD_ALIGN;
 	w->raw = mem_array(m, WRITER_BUFFERS * w->buffer_bytes, 1, "output buffers", e);
@@ -131,7 +135,7 @@ static void hand_over(writer *w)
 	w->full[i].recs = w->buf;
 	w->full[i].n = w->used;
 	w->full[i].offset = w->to.offset;
-	w->to.offset += w->used * w->lay.record_bytes;
+	w->to.offset += w->used * shape_out_bytes(w->to.shape, w->lay.record_bytes);
 	pthread_mutex_lock(&w->lock);
 	w->filled++;
 	pthread_cond_signal(&w->changed);

@@ -74,6 +74,7 @@ bool inspected_join(inspected *seen, const layout *l, const inspected *next)
 		good = key_copies_compare(l, seen->last_key, next->first_key) <= most;
 	memcpy(seen->last_key, next->last_key, l->key_bytes);
 	seen->sum = checksum_join(seen->sum, next->sum);
+	seen->written = checksum_join(seen->written, next->written);
 	seen->records += next->records;
 	return good;
 }

@@ -49,6 +49,7 @@ typedef enum inspect_order {
 typedef struct inspected {
 	uint64_t records;
 	checksum sum;
+	checksum written; /* of the parts of the records that are written; 0: all of each */
 	/* key_bytes each, valid if records > 0; with INSPECT_ANY the smallest and the greatest, or
 	 * NULL */
 	unsigned char *first_key, *last_key;

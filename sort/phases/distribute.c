@@ -120,8 +120,12 @@ static status open_partition(job *j, io_fd *file, writer *out)
 {
 	rank_env *env = &j->env;
 	const status rc = output_open(j, file);
-	const file_records to = { *file, output_name(&j->files.out), j->files.out.offset,
-				  own_share(env, j->shares.out), env->o->fsync };
+	const file_records to = { *file,
+				  output_name(&j->files.out),
+				  j->files.out.offset,
+				  own_share(env, j->shares.out),
+				  env->o->fsync,
+				  &env->o->shape };
 	return rc == ST_OK ? writer_open(out, &env->m, &env->o->lay, &to, &j->part.seen, &env->e)
 			   : rc;
 }

@@ -34,16 +34,23 @@ enum { PIECE_BYTES = 4 << 20 };
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 {
 	const output *out = &j->files.out;
-	const layout *l = &j->env.o->lay;
-	inspected *seen = &j->part.seen;
+	const settings *o = j->env.o;
+	const bool whole = !shape_cuts(&o->shape);
+	const layout part = LAYOUT_BYTES(settings_out_bytes(o), 0, 1);
+	inspected *seen = &j->part.seen, parts = { .order = INSPECT_ANY };
 	file_records from = { .fd = { .fd = out->fd, .direct = -1 },
 			      .path = output_name(out),
 			      .offset = out->offset,
 			      .recs = recs };
-	seen->records = 0;
-	seen->sum = (checksum){ 0 };
-	io_fd_will_read(&from.fd, direct, out->offset, recs * l->record_bytes);
-	const status rc = reader_inspect(&from, l, &j->env.m, seen, e);
+	if (whole) {
+		seen->records = 0;
+		seen->sum = (checksum){ 0 };
+	}
+	io_fd_will_read(&from.fd, direct, out->offset, recs * part.record_bytes);
+	status rc =
+		reader_inspect(&from, whole ? &o->lay : &part, &j->env.m, whole ? seen : &parts, e);
+	if (rc == ST_OK && !whole && !checksum_equal(parts.sum, seen->written))
+		rc = err_set(e, ST_IO, "output %s is not as it was written", quoted(from.path));
 	output_close(&from.fd);
 	return rc;
 }
@@ -104,7 +111,7 @@ status phase_close_gaps(job *j)
 	rank_env *env = &j->env;
 	output *o = &j->files.out;
 	const share_plan *old = &j->shares, *next = &j->next;
-	const uint64_t record = env->o->lay.record_bytes;
+	const uint64_t record = settings_out_bytes(env->o);
 	status rc = replan_kept(j);
 	if (rc != ST_OK || o->is_stdout)
 		return rc;
@@ -232,6 +239,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);
+		sum.sum_file = checksum_join(sum.sum_file, one.sum_file);
 		sum.sum_stated = checksum_join(sum.sum_stated, one.sum_stated);
 		sum.sum_again = checksum_join(sum.sum_again, one.sum_again);
 		sum.again |= one.again;
@@ -247,7 +255,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		last = first + l->key_bytes;
 	}
 	v->sum = sum.sum_in;
-	v->sum_out = sum.sum_out;
+	v->sum_file = sum.sum_file;
 	v->out = sum.out;
 	return verify_sums(env, total, &sum);
 }
@@ -287,7 +295,9 @@ status phase_verify(job *j)
 			      .dropped = w->dropped.records,
 			      .sum_in = r->sum_in,
 			      .sum_out = w->seen.sum,
-			      .sum_dropped = w->dropped.sum };
+			      .sum_dropped = w->dropped.sum,
+			      .sum_file =
+				      shape_cuts(&env->o->shape) ? w->seen.written : w->seen.sum };
 	v->own = mem_array(&env->m, 1, bytes, "checksums", &env->e);
 	v->part_summaries = mem_array(&env->m, p, bytes, "checksums", &env->e);
 	status rc = comm_agree(env->c, v->own && v->part_summaries ? ST_OK : ST_RESOURCE);
@@ -345,16 +355,17 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 		if (c.out)
 			last = key + l->key_bytes;
 		n += c.out;
-		sum = checksum_join(sum, c.sum_out);
+		sum = checksum_join(sum, c.sum_file);
 	}
 	json_t *o =
 		json_pack("{s:i, s:o, s:I, s:o}", "rank", from, "file", json_name(file_base(path)),
 			  "records", (json_int_t)n, "checksum", json_checksum(sum));
-	if (from == 0 && s->header_bytes)
-		o = json_with(o, "header_bytes", json_integer((json_int_t)s->header_bytes));
+	if (from == 0 && j->files.out.header_bytes)
+		o = json_with(o, "header_bytes",
+			      json_integer((json_int_t)j->files.out.header_bytes));
 	if (to == j->env.c->size && j->files.trailer_bytes)
 		o = json_with(o, "trailer_bytes", json_integer((json_int_t)j->files.trailer_bytes));
-	if (n == 0)
+	if (n == 0 || settings_unordered(s))
 		return o;
 	o = json_with(o, "first_key", json_hex(first, l->key_bytes));
 	o = json_with(o, "last_key", json_hex(last, l->key_bytes));
@@ -367,7 +378,9 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 static json_t *manifest_json(const job *j)
 {
 	const settings *o = j->env.o;
-	const layout *l = &o->lay;
+	const uint32_t bytes = settings_out_bytes(o);
+	const layout plain = LAYOUT_BYTES(bytes, 0, 1);
+	const layout *l = settings_unordered(o) ? &plain : &o->lay;
 	/* if ranks have no files of their own, all have written one file */
 	const int size = j->env.c->size, ranks = j->files.out.per_rank ? 1 : size; /* per file */
 	char key[KEY_TEXT_BYTES];
@@ -377,11 +390,12 @@ static json_t *manifest_json(const job *j)
 		parts = json_and(parts, part_json(j, path, i, i + ranks));
 		free(path);
 	}
-	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:o*, s:I, s:s, s:o}", "format",
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:o*, s:o*, s:I, s:s, s:o}", "format",
 			 "hetsort-manifest", "version", 1, "record_bytes", (int)l->record_bytes,
 			 "key_offset", (int)l->key_off, "key_bytes", (int)l->key_bytes, "key",
 			 layout_fields_text(l, key), "sorted_inside",
-			 o->partition_only ? json_false() : NULL, "records",
+			 o->partition_only ? json_false() : NULL, "ordered",
+			 settings_unordered(o) ? json_false() : NULL, "records",
 			 (json_int_t)j->verified.out, "checksum_kind", CHECKSUM_NAME, "parts",
 			 parts);
 }
@@ -432,7 +446,8 @@ status phase_commit(job *j)
 	struct stat st;
 	/* a rank that was suspended until the other ranks gave up must not rename their files */
 	status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK && out->owner && !env->o->partition_only) /* partitions are not in order */
+	/* partitions are not in order; parts of records have no key */
+	if (rc == ST_OK && out->owner && !env->o->partition_only && !shape_cuts(&env->o->shape))
 		rc = check_parts(j);
 	if (rc == ST_OK && out->owner)
 		rc = frame_check(j, out->file.fd, &env->e);

@@ -79,10 +79,12 @@ status frame_read(job *j)
 	const int rank = env->c->rank, last = env->c->size - 1;
 	job_files *f = &j->files;
 	const int from = f->in.per_rank ? last : 0, to = f->out.per_rank ? last : 0;
-	const bool trails = (o->trailer_bytes || o->records) && !o->explain;
+	const bool trails = (o->trailer_bytes || o->records) && !o->explain && !o->order_out;
 	status rc = ST_OK;
 	if (!o->explain && o->header_bytes && rank == 0)
 		rc = frame_read_piece(j, FRAME_HEADER, f->in.file, 0, o->header_bytes);
+	if (o->order_out) /* the header of a stream was read, but is not written */
+		f->frame[FRAME_HEADER].n = 0;
 	if (rc == ST_OK && trails && rank == from) {
 		input_file *in = &f->in.file[f->in.files - 1];
 		const uint64_t n = in->frame.trailer_bytes;

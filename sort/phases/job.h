@@ -99,6 +99,7 @@ typedef struct output_part {
 typedef struct part_summary {
 	uint64_t in, out, dropped;
 	checksum sum_in, sum_out, sum_dropped;
+	checksum sum_file;         /* of the records as they are in the output */
 	checksum sum_stated;       /* of the input, as its manifests state it */
 	uint64_t stated, unstated; /* files with a stated checksum, and files without */
 	uint64_t again;            /* whether the input was read again, with this checksum */
@@ -108,7 +109,7 @@ typedef struct part_summary {
 /* The reports of all ranks, which rank 0 compares with the input. */
 typedef struct verified {
 	checksum sum;                  /* rank 0: of the input */
-	checksum sum_out;              /* rank 0: of the output */
+	checksum sum_file;             /* rank 0: of the output */
 	uint64_t out;                  /* rank 0: records of the output */
 	unsigned char *own;            /* the part summary of this rank */
 	unsigned char *part_summaries; /* rank 0: [size] */

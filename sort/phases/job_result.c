@@ -44,7 +44,7 @@ static void fill_result(job *j)
 	r->sum_out = j->part.seen.sum;
 	r->dropped = j->part.dropped.records;
 	r->sum_dropped = j->part.dropped.sum;
-	r->written_bytes = j->part.found ? 0 : r->out * j->env.o->lay.record_bytes;
+	r->written_bytes = j->part.found ? 0 : r->out * settings_out_bytes(j->env.o);
 	r->activity = progress_activity(&j->env.c->progress);
 	r->stages = progress_times(&j->env.c->progress);
 	r->status = j->env.e.code;
@@ -219,7 +219,7 @@ void job_result_collect(job *j, status rc, job_result *res)
 	res->out = j->verified.out;
 	res->total_s = total_s;
 	res->sum = j->verified.sum;
-	res->sum_out = j->verified.sum_out;
+	res->sum_out = j->verified.sum_file;
 	res->rank = all;
 	memcpy(res->note, j->env.note.text, sizeof res->note);
 }

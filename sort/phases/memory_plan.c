@@ -117,7 +117,7 @@ bool memory_plan_holds(const job *j, uint64_t out_recs)
 	const bool in_memory = j->memory.out_in_memory;
 	const uint64_t planned = own_share(&j->env, j->shares.out);
 	if (in_memory && out_recs > planned)
-		q.out_file_bytes += (out_recs - planned) * q.lay.record_bytes;
+		q.out_file_bytes += (out_recs - planned) * settings_out_bytes(j->env.o);
 	q.spills = j->memory.sort.spills;
 	if (q.spills || !q.distributing)
 		return !in_memory || sort_plan_make(&b, &q);
@@ -321,7 +321,7 @@ static status find_files_in_memory(job *j)
 	mp->out_in_memory = output_takes_memory(j);
 	if (mp->out_in_memory && !j->files.in.is_stream)
 		mine.bytes = u64_min(own, env->o->top ? env->o->top : UINT64_MAX) *
-			     env->o->lay.record_bytes;
+			     settings_out_bytes(env->o);
 	mp->out_file_bytes = mine.bytes / (c->for_all ? here : 1);
 	status rc = comm_reduce(env->c, mine.bytes, u64_max, &any);
 	if (rc != ST_OK || c->size == 1 || c->for_all || !any)
@@ -407,7 +407,7 @@ static status check_files(job *j)
 		const status rc = file_reserve(
 			out->file.dirfd,
 			u64_min(out->per_rank ? mine : all, o->top ? o->top : UINT64_MAX) *
-				o->lay.record_bytes,
+				settings_out_bytes(o),
 			out->file.path, &env->e);
 		if (rc != ST_OK)
 			return rc;
@@ -471,7 +471,7 @@ void memory_plan_ended(job *j)
 	sort_plan_query q = memory_query(j, &j->memory, 0);
 	q.recs = j->data.n;
 	if (q.out_in_memory)
-		j->memory.out_file_bytes = q.recs * q.lay.record_bytes;
+		j->memory.out_file_bytes = q.recs * settings_out_bytes(j->env.o);
 	j->memory.sort.runs = j->data.s->count;
 	sort_plan_end(&j->memory.sort, &q, j->data.disk.spill);
 	note_budget(j);

@@ -63,9 +63,13 @@ static status merging_open_output(merging *x)
 		written_lane *a = &x->lane[i];
 		merge_lane *from = &x->l.lane[i];
 		const uint64_t before = env->o->unique ? 0 : u64_min(from->first, most);
-		const file_records to = { x->to, output_name(&j->files.out),
-					  j->files.out.offset + from->first * l->record_bytes,
-					  from->recs, env->o->fsync };
+		const file_records to = { x->to,
+					  output_name(&j->files.out),
+					  j->files.out.offset +
+						  from->first * settings_out_bytes(env->o),
+					  from->recs,
+					  env->o->fsync,
+					  &env->o->shape };
 		a->seen = (inspected){ .first_key = x->keys + 2 * i * l->key_bytes,
 				       .last_key = x->keys + (2 * i + 1) * l->key_bytes,
 				       .order = j->part.seen.order };
@@ -88,7 +92,7 @@ static status end_lane(merging *x, size_t i)
 	output_part *part = &j->part;
 	written_lane *a = &x->lane[i];
 	const merge_lane *from = &x->l.lane[i];
-	const uint64_t bytes = env->o->lay.record_bytes, base = j->files.out.offset;
+	const uint64_t bytes = settings_out_bytes(env->o), base = j->files.out.offset;
 	if (!a->to.raw)
 		return ST_OK;
 	status rc = selection_end(&a->selection, &a->to, &env->e);

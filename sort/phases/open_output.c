@@ -38,7 +38,7 @@ status output_open(job *j, io_fd *to)
 	const share_plan *s = &j->shares;
 	output *out = &j->files.out;
 	const input *in = &j->files.in;
-	const uint64_t bytes = o->lay.record_bytes;
+	const uint64_t bytes = settings_out_bytes(o);
 	uint64_t id = unique_number(), rights = 0777, all_rights;
 	*to = (io_fd)IO_FD_NONE;
 	status rc = comm_agree(env->c, output_part_open(j, &env->e));

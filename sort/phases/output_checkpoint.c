@@ -206,7 +206,8 @@ status phase_find_output(job *j)
 		rc = output_spare_old(&j->files.out, j->part.found, &why);
 	if (why.code != ST_OK)
 		err_set(&env->e, rc, "%s%s", why.text,
-			env->o->stable ? " (its equal keys may not be in the order of --stable)"
+			env->o->order_out ? ""
+			: env->o->stable  ? " (its equal keys may not be in the order of --stable)"
 			: settings_drops(env->o)
 				? " (it may not have the records of --unique or --top)"
 				: "");

@@ -48,6 +48,7 @@ typedef struct single_rank {
 	io_fd to;
 	workspace *workspace;
 	size_t threads, chunk, batch_bytes;
+	uint32_t out_bytes;  /* of a record in the output */
 	unsigned char *keys; /* two keys for each of `done`, and two for each thread */
 	written *done;       /* [dones] ranges of written pieces; others are under way */
 	size_t dones;
@@ -65,9 +66,10 @@ static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t 
 {
 	const output *o = a->out;
 	const layout *l = &a->env->o->lay;
-	const size_t bytes = n * l->record_bytes;
-	const uint64_t offset = o->offset + at * l->record_bytes;
-	FAIL_FLIP(FAIL_WRITE, to, bytes);
+	const shape *s = &a->env->o->shape;
+	const size_t bytes = n * a->out_bytes;
+	const uint64_t offset = o->offset + at * a->out_bytes;
+	FAIL_FLIP(FAIL_WRITE, to, n * l->record_bytes);
 	const double t0 = now_s();
 	const size_t bad = inspect(&b->seen, l, to, n);
 	b->verify_s += now_s() - t0;
@@ -79,11 +81,13 @@ static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t 
 		return;
 	}
 	FAIL_PHASE("write");
+	if (shape_cuts(s))
+		shape_cut(s, l->record_bytes, to, n, &b->seen.written);
 	if (o->is_stdout)
 		file_write_at(o->fd, to, bytes, FILE_APPEND, output_name(o), &b->e);
 	else
 		io_fd_write_at(&a->to, to, bytes, offset, output_name(o), &b->e);
-	progress_add(PROGRESS_OUT, b->e.code == ST_OK ? bytes : 0);
+	progress_add(PROGRESS_OUT, b->e.code == ST_OK ? n * l->record_bytes : 0);
 }
 
 /* Gather and write a piece in batches, which end at block borders of the file. A batch has the same
@@ -93,19 +97,19 @@ static void write_batches(single_rank *a, workspace *b)
 	piece *p = &b->p;
 	err *e = &b->e;
 	const sorted_piece *in = &b->in;
-	const layout *l = &a->env->o->lay;
-	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
-	const size_t header = (size_t)(offset % l->record_bytes);
-	const bool in_place = a->to.direct < 0; /* direct I/O needs aligned memory */
+	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset, bytes = a->out_bytes;
+	const size_t header = (size_t)(offset % bytes);
+	/* direct I/O needs aligned memory; cutting changes the records */
+	const bool in_place = a->to.direct < 0 && !shape_cuts(&a->env->o->shape);
 	const double t0 = now_s();
 	double gather_s = 0;
 	if (p->fronts && e->code == ST_OK &&
 	    selection_store(&a->selection, p->front, 1, p->front_value, &p->dropped, e) == ST_OK)
 		write_batch(a, b, p->front, 1, b->first++);
 	for (size_t done = 0, n; e->code == ST_OK && done < p->n; done += n) {
-		const uint64_t place = offset / l->record_bytes + b->first + done;
+		const uint64_t place = offset / bytes + b->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
-				    (header + place * l->record_bytes) % IO_FD_ALIGN;
+				    (header + place * bytes) % IO_FD_ALIGN;
 		unsigned char *const there = in_place ? sorted_piece_in_order(in, done) : NULL;
 		n = size_min(a->chunk - (size_t)(place % a->chunk), p->n - done);
 		const double span = trace_begin(), t1 = now_s();
@@ -117,8 +121,9 @@ static void write_batches(single_rank *a, workspace *b)
 			p->misfits += sorted_piece_gather(in, done, n, to);
 		trace_end(TRACE_GATHER, span);
 		if (gather_misfits(p->misfits, e) == ST_OK)
-			(void)selection_store(&a->selection, to, n, p->value + done * l->folds,
-					      &p->dropped, e);
+			(void)selection_store(&a->selection, to, n,
+					      p->value + done * a->env->o->lay.folds, &p->dropped,
+					      e);
 		gather_s += now_s() - t1;
 		if (e->code == ST_OK)
 			write_batch(a, b, to, n, b->first + done);
@@ -126,9 +131,8 @@ static void write_batches(single_rank *a, workspace *b)
 	/* Start to write a whole piece to the disk, because this suits the disk, and a later fsync
 	 * has little left to do. Leave an output of little data to fsync. */
 	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0 &&
-	    own_share(a->env, a->j->shares.out) * l->record_bytes >= EARLY_BYTES)
-		file_start_writeback(a->out->fd, a->out->offset + b->first * l->record_bytes,
-				     p->n * l->record_bytes);
+	    own_share(a->env, a->j->shares.out) * bytes >= EARLY_BYTES)
+		file_start_writeback(a->out->fd, a->out->offset + b->first * bytes, p->n * bytes);
 	pthread_mutex_lock(&a->lock);
 	a->env->stats->verify_s += b->verify_s;
 	a->write_s += now_s() - t0 - gather_s - b->verify_s;
@@ -237,6 +241,7 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 		note_written(a, in->number, &b->seen);
 		a->w->seen.records += b->seen.records;
 		a->w->seen.sum = checksum_join(a->w->seen.sum, b->seen.sum);
+		a->w->seen.written = checksum_join(a->w->seen.written, b->seen.written);
 		dropped_join(&a->w->dropped, &b->p.dropped);
 		a->finished++;
 		pthread_cond_broadcast(&a->turn);
@@ -252,7 +257,8 @@ static status alloc_workspaces(single_rank *a)
 	const sort_plan *b = &a->j->memory.sort;
 	const bool drops = settings_drops(env->o);
 	status rc = ST_OK;
-	a->chunk = io_fd_chunk_recs(l->record_bytes, b->write_bytes);
+	a->out_bytes = settings_out_bytes(env->o);
+	a->chunk = io_fd_chunk_recs(a->out_bytes, b->write_bytes / l->record_bytes * a->out_bytes);
 	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = (size_t)u64_min(b->workers, a->from->pieces);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);

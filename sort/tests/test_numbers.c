@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --number and --append in all ways of sorting: the output must equal a stable sort of the numbered
- * records, byte for byte. Sorts are drawn at random: inputs (files, streams, one per rank, sorted
- * ones), keys, headers and trailers, selections, ranks, and runs in memory and on disk. */
+/* --number and --append, and --order-out, in all ways of sorting: the output must equal a stable
+ * sort of the numbered records, byte for byte, or have the numbers in its order. Sorts are drawn at
+ * random: inputs (files, streams, one per rank, sorted ones), keys, headers and trailers,
+ * selections, ranks, and runs in memory and on disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +54,7 @@ typedef struct trial {
 	field key[MOST_FIELDS];
 	size_t fields, key_bytes, top;
 	bool unique;
+	bool order; /* --order-out */
 	bool per_rank, streams, merges;
 	size_t inputs, count[MOST_RANKS], header, trailer;
 	text in[MOST_RANKS]; /* with header and trailer */
@@ -153,16 +155,19 @@ static void make_wanted(trial *t)
 		order[i] = (numbered){ all.at + i * record, i };
 	compared = t;
 	qsort(order, n, sizeof *order, by_key_and_number);
-	if (t->header)
+	if (t->header && !t->order)
 		memcpy(grow(&t->want, t->header), t->in[0].at, t->header);
 	for (size_t i = 0; i < n && (!t->top || kept < t->top); i++) {
 		if (t->unique && i > 0 && by_key(order[i - 1].rec, order[i].rec) == 0)
 			continue;
-		memcpy(grow(&t->want, record), order[i].rec, record);
+		if (t->order)
+			store(grow(&t->want, 8), 8, true, order[i].number);
+		else
+			memcpy(grow(&t->want, record), order[i].rec, record);
 		kept++;
 	}
 	const text *last = &t->in[t->inputs - 1];
-	if (t->trailer)
+	if (t->trailer && !t->order)
 		memcpy(grow(&t->want, t->trailer), last->at + last->bytes - t->trailer, t->trailer);
 	free(order);
 	free(all.at);
@@ -190,11 +195,11 @@ static void draw_shape(trial *t)
 	static const size_t usual[] = { 1, 4, 16, 100, 4096 };
 	t->record = draw(2) ? usual[draw(sizeof usual / sizeof *usual)] : 1 + draw(60);
 	put(t, "--record-size=%zu", t->record);
-	t->append = draw(2) ? 1 + draw(draw(4) ? 20 : 5000) : 0;
+	t->append = draw(2) && !t->order ? 1 + draw(draw(4) ? 20 : 5000) : 0;
 	if (t->append)
 		put(t, "--append=%zu", t->append);
 	const size_t record = t->record + t->append, bytes = draw(2) ? 4 : 8;
-	if (record < bytes || (t->append && draw(4) == 0))
+	if (t->order || record < bytes || (t->append && draw(4) == 0))
 		return;
 	t->number_bytes = bytes;
 	t->number_little = draw(2);
@@ -222,16 +227,17 @@ static void draw_way(trial *t)
 		put(t, "--source=root");
 	if ((t->unique = draw(4) == 0))
 		put(t, "--unique");
-	if (draw(4) == 0)
+	if (draw(4) == 0 && !(t->order && t->unique))
 		put(t, "--top=%zu", t->top = 1 + draw(700));
 	if (draw(3) == 0)
 		put(t, "--verify=reread");
 	if (draw(3) == 0)
 		put(t, "--direct=always");
 	put(t, "--threads=%d", 1 + (int)draw(4));
-	put(t, "--stable");
+	if (!t->order)
+		put(t, "--stable");
 	put(t, "--tmpdir=.");
-	put(t, "--output=out");
+	put(t, t->order ? "--order-out=out" : "--output=out");
 }
 
 /* Fill an input with records of few different bytes, in order if they are to be merged. */
@@ -349,6 +355,7 @@ static bool try_one(void)
 	trial *t = calloc(1, sizeof *t);
 	assert_non_null(t);
 	put(t, "hetsort");
+	t->order = draw(2);
 	draw_shape(t);
 	draw_way(t);
 	do {

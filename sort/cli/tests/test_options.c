@@ -43,7 +43,8 @@ static status parse(settings *o, const option_row *r, const char *arg, int times
 	*e = (err){ ST_OK, "" };
 	strcpy(base[2], company(r));
 	snprintf(word, sizeof word, "--%s%s%s", r->name, arg ? "=" : "", arg ? arg : "");
-	if (strcmp(r->name, "output") == 0 || strncmp(company(r), "--check", 7) == 0)
+	if (strcmp(r->name, "output") == 0 || strcmp(r->name, "order-out") == 0 ||
+	    strncmp(company(r), "--check", 7) == 0)
 		argc = 2, argv[1] = base[2];
 	if (strcmp(r->name, "explain") == 0)
 		argc = 2;

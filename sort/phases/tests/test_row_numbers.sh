@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# --number and --append as users apply them: parts, manifests, streams, little memory, and jobs that are killed and
+# --number, --append and --order-out as users apply them: parts, manifests, streams, little memory, and jobs that are killed and
 # resumed; contradictions are refused. test_numbers.c draws ways to sort.
 # shellcheck disable=SC2002,SC2086  # pipes are meant; ways are several words
 set -u
@@ -58,6 +58,33 @@ run "$failing" --no-fsync --key 0,1 --append 8 --number 100,u64le --workdir stor
 is "runs with other numbers are refused" "$rc" 2
 case $err in *--number=100,u64be*--number=100,u64le*) ok "the message names both" true ;; *) is "the message names both" "$err" "..." ;; esac
 
+# --order-out: the numbers in the order of the key
+cut -c201- expected >numbers
+order() { od -A n -v -t x8 -w8 --endian=little "$@" | tr -d ' '; }
+for way in "" "--ranks 3" "--ranks 2 --strategy distribute" "--ranks 3 --source root --scatter equal" "--memory 4M" "--verify reread --ranks 2"; do
+  run "$hetsort" --no-fsync --key 0,1 $way -f --order-out order in
+  is "order ${way:-one rank}" "$rc/$err/$(order order | cmp - numbers 2>&1)" 0//
+done
+{ printf 'a header\n'; cat in; } | "$hetsort" --no-fsync --key 0,1 --skip-header 9 --order-out - >order
+is "order of standard input with a header" "$(order order | cmp - numbers 2>&1)" ""
+run "$hetsort" --no-fsync --key 0,1 --ranks 3 --report report --order-out order.%r in
+is "order in parts" "$rc/$err/$(cat order.[0-2] | order | cmp - numbers)" 0//
+run "$hetsort" -v --check-manifest order.manifest
+is "the manifest of an order" "$rc/$err" \
+  "0/hetsort: 'order.manifest': 3 parts, 30000 records, 240000 bytes: sizes and checksums are as stated"
+printf x | dd of=order.1 bs=1 seek=80 conv=notrunc status=none
+run "$hetsort" --check-manifest order.manifest
+is "a changed number" "$rc/$err" "1/hetsort: part 'order.1' does not have the stated checksum"
+sum=$("$hetsort" --check --sum --record-size 8 order 2>/dev/null | sed -n 's/^checksum: //p')
+ok "the report has the checksum of the numbers" grep -q "\"checksum_written\": \"${sum:-none}\"" report
+rm -rf store
+HETSORT_FAIL=kill@sync:0 run timeout -s KILL 120 "$failing" --no-fsync --key 0,1 --ranks 3 --workdir store -f --order-out order in
+run timeout -s KILL 120 "$failing" --no-fsync --key 0,1 --ranks 2 --workdir store --resume -f --order-out order in
+is "order: killed and resumed" "$rc/$err/$(order order | cmp - numbers 2>&1)" 0//
+awk '!seen[substr($1, 1, 2)]++ { print substr($1, 201) }' expected >first
+run "$hetsort" --no-fsync --key 0,1 -u --ranks 3 -f --order-out order in
+is "order -u" "$rc/$err/$(order order | cmp - first 2>&1)" 0//
+
 # refused before work
 refuse() { # refuse WORDS ARGUMENT...
   local words=$1; shift
@@ -71,8 +98,13 @@ refuse "OFFSET,u32 or OFFSET,u64" --number 0,i64
 refuse "OFFSET,u32 or OFFSET,u64" --number 0,8
 refuse "longer than 64K" --append 65500
 refuse "have bytes in common" --unique --count 92,u64 --number 96,u32
+refuse "--output cannot be combined with --order-out" --order-out order
 refuse "cannot be combined with --check" --check --number 92,u64
 truncate -s 4294967297 many
+for option in "--number 0,u64" "--append 8" "-u --count 80,u64" "-u --top 3" --partition-only; do
+  run "$hetsort" --key 0,1 $option --order-out none in
+  is "refused: --order-out $option" "$rc/$(ls none 2>/dev/null)" 2/
+done
 run "$hetsort" --record-size 1 --key 0,1 --append 4 --number 1,u32 -o none many
 is "refused: more numbers than u32 has" "$rc/$(ls none 2>/dev/null)" 2/
 case $err in *"4294967297 records do not fit u32; use u64"*) ok "message: u32" true ;; *) is "message: u32" "$err" "..." ;; esac
