@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "io/target.h"
+#include "phases/apply.h"
 #include "phases/finish.h"
 #include "phases/job_result.h"
 #include "phases/memory_plan.h"
@@ -75,6 +76,11 @@ static bool is_new(const job *j)
 static bool adapts(const job *j)
 {
 	return job_adapts(j) && !j->work.resuming; /* runs that are not read show no speed */
+}
+
+static bool applies(const job *j)
+{
+	return j->env.o->apply && !j->env.o->explain;
 }
 
 static bool has_short_top(const job *j)
@@ -132,6 +138,8 @@ static const step steps[] = {
 	{ PH_PLAN, KEEPING, may_be_named, phase_find_output, STAGE_NONE },
 	/* Decide whether to sort in memory or to spill to disk. */
 	{ PH_PLAN, ALL, NULL, phase_budget, STAGE_NONE },
+	/* Read which record is to be written where. */
+	{ PH_PLAN, ALL, applies, phase_read_order, STAGE_NONE },
 	/* Note for a later job which sort the runs will belong to. */
 	{ PH_PLAN, KEEPING, has_workdir, phase_save_state, STAGE_NONE },
 	/* Local sort: read records to memory or disk, in sorted runs. */
@@ -254,6 +262,7 @@ static void job_free(job *j)
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);
 	workdir_close(j);
+	apply_close(j);
 	for (int i = 0; i < FRAME_PIECES; i++)
 		mem_free(m, j->files.frame[i].bytes);
 	input_free(&j->files.in);

@@ -70,6 +70,10 @@ typedef struct shape {
 	uint32_t out_off, out_bytes; /* what is written; 0 bytes: the whole record in memory */
 	key_field number;            /* 0 bytes: not stored */
 	uint64_t before;             /* records of the inputs of lower ranks */
+	/* instead of the numbers from place_first on, store place[0 .. places); NULL: the numbers
+	 */
+	const uint64_t *place;
+	uint64_t place_first, places;
 } shape;
 
 /* Sizes that only tests set, to small values, so that a few records reach code that otherwise needs
@@ -88,6 +92,7 @@ typedef struct settings {
 	const char *files0_from;               /* a list of the inputs' names; NULL: operands */
 	const char *output;    /* NULL only with explain */
 	const char *order_out; /* the output, which receives only numbers; NULL: not requested */
+	const char *apply;     /* a file with the numbers of the records to write; NULL: none */
 	const char *manifest;  /* NULL: named after the output */
 	const char *report;    /* NULL: none */
 	const char *trace;     /* NULL: none */
@@ -175,7 +180,7 @@ static inline bool settings_drops(const settings *o)
 /* settings_unordered - return whether the records in the output have no order of their own. */
 static inline bool settings_unordered(const settings *o)
 {
-	return o->order_out;
+	return o->order_out || o->apply;
 }
 
 /* settings_out_bytes - return the size of a record in the output. */

@@ -21,6 +21,8 @@ const option_row option_rows[] = {
 	  .help = "name of the manifest [with %r: %r becomes 'manifest']" },
 	{ "order-out", 0, "FILE", OPT_TEXT, FIELD(order_out),
 	  .help = "instead of records, write their numbers to FILE, as u64le" },
+	{ "apply", 0, "ORDER", OPT_TEXT, FIELD(apply),
+	  .help = "write the records that ORDER numbers, in its order" },
 	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true,
 	  .help = "replace an existing output" },
 	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .report = "fsync",

@@ -250,7 +250,7 @@ static void getopt_tables(struct option *longs, char *letters)
 
 /* Options that an option excludes. */
 static const struct option_exclusion {
-	const char *option, *excluded[12];
+	const char *option, *excluded[16];
 } exclusions[] = {
 	/* each rank merges its records of all inputs; nothing is sent or kept */
 	{ "merge",
@@ -260,6 +260,11 @@ static const struct option_exclusion {
 	{ "partition-only", { "unique", "top", "workdir", "merge", "order-out" } },
 	/* only numbers are written */
 	{ "order-out", { "output", "append", "number", "count", "sum", "min", "max" } },
+	/* nothing is compared */
+	{ "apply",
+	  { "key", "reverse", "merge", "stable", "partition-only", "unique", "count", "sum", "min",
+	    "max", "top",
+	    "append", "number", "order-out", "workdir", "resume" } },
 };
 
 /* Refuse options that exclude each other. Two options that set one field to different values do so,
@@ -397,12 +402,30 @@ static void shape_to_numbers(settings *o, err *e)
 		*l = keys;
 }
 
+/* --apply: sort records by their place in the output, which is not written. */
+static void shape_to_places(settings *o, err *e)
+{
+	const uint32_t bytes = o->lay.record_bytes, all = bytes + (uint32_t)sizeof(uint64_t);
+	REFUSE_IF(all > MAX_RECORD_BYTES, e, "--apply: a record of %u bytes is longer than %u",
+		  bytes, MAX_RECORD_BYTES - (unsigned)sizeof(uint64_t));
+	o->lay = (layout)LAYOUT_BYTES(all, bytes, (uint32_t)sizeof(uint64_t));
+	o->shape = (shape){
+		.file_bytes = bytes,
+		.pieces = 1,
+		.piece = { { 0, bytes } },
+		.number = { .off = bytes, .bytes = sizeof(uint64_t), .type = KEY_TYPE_UNSIGNED },
+		.out_bytes = bytes
+	};
+}
+
 /* Complete the layout of records, and check the fields that are folded. */
 static void check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
 	char folds[FOLD_TEXT_BYTES];
 	check_shape(o, e);
+	if (o->apply)
+		shape_to_places(o, e);
 	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the record is shorter than the default key */
 	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK)

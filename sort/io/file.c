@@ -356,6 +356,7 @@ static const role_row rows[FILE_ROLES] = {
 	[ROLE_PLATFORM] = { .name = "platform" },
 	[ROLE_LIST] = { .name = "list of inputs" },
 	[ROLE_SPEEDS] = { .name = "speeds file" },
+	[ROLE_ORDER] = { .name = "order" },
 	[ROLE_LINKS] = { .name = "links file" },
 	[ROLE_DISKS] = { .name = "disks file" },
 	[ROLE_SOURCE_REPORT] = { .name = "report" },

@@ -121,6 +121,7 @@ typedef enum file_role {
 	ROLE_PLATFORM, /* of hetsim */
 	ROLE_LIST,     /* of inputs */
 	ROLE_SPEEDS,
+	ROLE_ORDER,
 	ROLE_LINKS,
 	ROLE_DISKS,
 	ROLE_SOURCE_REPORT, /* of hetsort-report */

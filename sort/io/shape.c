@@ -15,7 +15,9 @@ void shape_apply(const shape *s, uint32_t record_bytes, unsigned char *to,
 			memcpy(to + end, from + s->piece[p].off, s->piece[p].bytes);
 		memset(to + end, 0, record_bytes - end);
 		if (numbers)
-			field_store(&s->number, to, number++);
+			field_store(&s->number, to,
+				    s->place ? s->place[number - s->place_first] : number);
+		number++;
 	}
 }
 

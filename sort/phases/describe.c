@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/size.h"
 #include "exchange/block.h"
+#include "apply.h"
 #include "frame.h"
 #include "same_files.h"
 #include "stream_copy.h"
@@ -233,7 +234,7 @@ static status find_files(job *j)
 	if (rc != ST_OK)
 		return rc;
 	/* the records may end before the stream does, which only its size shows */
-	const bool ends = in->frame.trailer_bytes || in->frame.records;
+	const bool ends = in->frame.trailer_bytes || in->frame.records || o->apply;
 	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
@@ -425,13 +426,12 @@ static status make_plans(job *j)
 
 status phase_describe(job *j)
 {
-	static job_step *const look[] = {
-		handshake,      make_plans,   place_count,   find_files,
-		compare_inputs, gather_reads, check_old_set, workdir_check
-	};
+	static job_step *const look[] = { handshake,     make_plans,     place_count,
+					  find_files,    compare_inputs, gather_reads,
+					  check_old_set, workdir_check,  apply_describe };
 	static job_step *const lock[] = { workdir_open, lock_output };
-	static job_step *const count[] = { copy_streams, frame_read, count_records, count_before,
-					   place_threads };
+	static job_step *const count[] = { copy_streams, frame_read,  count_records,
+					   count_before, apply_count, place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);
 	if (rc == ST_OK && !j->env.o->explain)
 		rc = job_each(j, lock, sizeof lock / sizeof *lock);

@@ -278,6 +278,10 @@ static status sum_again(job *j, part_summary *mine)
 	rp.first = part_begin(in->records, rank, parts);
 	if (!root || env->c->rank == 0)
 		rp.n = part_begin(in->records, rank + 1, parts) - rp.first;
+	if (env->o->apply && !all) { /* a rank knows only the places of its share */
+		rp.first = share_before(env, j->shares.in);
+		rp.n = own_share(env, j->shares.in);
+	}
 	return comm_agree(env->c, reader_sum(in, &rp, &env->m, &mine->sum_again, &env->e));
 }
 

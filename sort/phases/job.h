@@ -39,6 +39,13 @@ typedef struct frame_piece {
 	size_t n;
 } frame_piece;
 
+/* --apply: the order in which records are written. */
+typedef struct job_apply {
+	input order;        /* numbers of 8 bytes */
+	uint64_t *place;    /* see shape.place */
+	settings selecting; /* the options, if the order has fewer numbers than the input records */
+} job_apply;
+
 typedef struct job_files {
 	input in;
 	output out;
@@ -145,6 +152,7 @@ typedef struct job {
 	double read_cpu_s;          /* processor time of the process at that moment */
 	usage_moment begun;         /* the resources used until the start */
 	job_files files;            /* by describe */
+	job_apply apply;            /* by describe and read_order */
 	cpu_share cpus;             /* by describe */
 	workdir work;          /* by describe; resume decides which rank continues with which run */
 	wisdom *wisdom;        /* by plan on rank 0, with --plan=online */
@@ -179,7 +187,8 @@ typedef status job_step(job *j);
 
 /* In the order of sort/job.c, which describes each one. */
 job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budget,
-	phase_save_state, phase_read, phase_adapt, phase_plan_folded, phase_plan_top, phase_sample,
+	phase_save_state, phase_read_order, phase_read, phase_adapt, phase_plan_folded,
+	phase_plan_top, phase_sample,
 	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_merge,
 	phase_distribute, phase_single_rank, phase_close_gaps, phase_sync, phase_reread,
 	phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints, phase_update_wisdom;

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/size.h"
 #include "exchange/lanes.h"
+#include "apply.h"
 #include "memory_plan.h"
 #include "work_plan.h"
 #include "spill/spill.h"
@@ -65,7 +66,8 @@ static uint64_t reading_bytes(const job *j)
 	const uint64_t n = in->is_stream ? UINT64_MAX : j->shares.records;
 	if (j->env.o->merge)
 		return 0; /* part of the memory to read ahead (sorted_chunk.bounce_bytes) */
-	return reader_most_bytes(in, &j->env.o->lay, n, j->cpus.threads + MOST_WAITING);
+	return apply_bytes(j) +
+	       reader_most_bytes(in, &j->env.o->lay, n, j->cpus.threads + MOST_WAITING);
 }
 
 /* Describe what this rank must hold, if it is to write out_recs records. */

@@ -46,6 +46,7 @@ static const struct named_file {
 	{ ROLE_SPEEDS, false, offsetof(settings, speeds) },
 	{ ROLE_LINKS, false, offsetof(settings, links) },
 	{ ROLE_DISKS, false, offsetof(settings, disks) },
+	{ ROLE_ORDER, false, offsetof(settings, apply) },
 	{ ROLE_REPORT, true, offsetof(settings, report) },
 	{ ROLE_TRACE, true, offsetof(settings, trace) },
 	{ ROLE_PAGE, true, offsetof(settings, html) },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --number and --append, and --order-out, in all ways of sorting: the output must equal a stable
- * sort of the numbered records, byte for byte, or have the numbers in its order. Sorts are drawn at
+ * sort of the numbered records, byte for byte, or have the numbers in its order. With --apply, it
+ * must have the records in the order that is drawn. Sorts are drawn at
  * random: inputs (files, streams, one per rank, sorted ones), keys, headers and trailers,
  * selections, ranks, and runs in memory and on disk. */
 #include <setjmp.h>
@@ -54,7 +55,7 @@ typedef struct trial {
 	field key[MOST_FIELDS];
 	size_t fields, key_bytes, top;
 	bool unique;
-	bool order; /* --order-out */
+	bool order, apply; /* --order-out, --apply */
 	bool per_rank, streams, merges;
 	size_t inputs, count[MOST_RANKS], header, trailer;
 	text in[MOST_RANKS]; /* with header and trailer */
@@ -134,6 +135,24 @@ static void store(unsigned char *to, size_t bytes, bool little, uint64_t v)
 		to[little ? k : bytes - 1 - k] = (unsigned char)(v >> 8 * k);
 }
 
+/* Draw an order of all records or, if there are any, of some. Save it, and return its length. */
+static size_t draw_order(numbered *order, size_t n)
+{
+	const size_t kept = n && draw(2) ? 1 + draw(n) : n;
+	text t = { 0 };
+	for (size_t i = 0; i < kept; i++) {
+		const size_t at = i + draw(n - i);
+		const numbered one = order[at];
+		order[at] = order[i];
+		order[i] = one;
+		store(grow(&t, 8), 8, true, one.number);
+	}
+	(void)grow(&t, 0);
+	save("order", t);
+	free(t.at);
+	return kept;
+}
+
 /* Make the expected output. */
 static void make_wanted(trial *t)
 {
@@ -153,8 +172,11 @@ static void make_wanted(trial *t)
 	assert_non_null(order);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (numbered){ all.at + i * record, i };
+	if (t->apply)
+		n = draw_order(order, n);
 	compared = t;
-	qsort(order, n, sizeof *order, by_key_and_number);
+	if (!t->apply)
+		qsort(order, n, sizeof *order, by_key_and_number);
 	if (t->header && !t->order)
 		memcpy(grow(&t->want, t->header), t->in[0].at, t->header);
 	for (size_t i = 0; i < n && (!t->top || kept < t->top); i++) {
@@ -195,11 +217,11 @@ static void draw_shape(trial *t)
 	static const size_t usual[] = { 1, 4, 16, 100, 4096 };
 	t->record = draw(2) ? usual[draw(sizeof usual / sizeof *usual)] : 1 + draw(60);
 	put(t, "--record-size=%zu", t->record);
-	t->append = draw(2) && !t->order ? 1 + draw(draw(4) ? 20 : 5000) : 0;
+	t->append = draw(2) && !t->order && !t->apply ? 1 + draw(draw(4) ? 20 : 5000) : 0;
 	if (t->append)
 		put(t, "--append=%zu", t->append);
 	const size_t record = t->record + t->append, bytes = draw(2) ? 4 : 8;
-	if (t->order || record < bytes || (t->append && draw(4) == 0))
+	if (t->order || t->apply || record < bytes || (t->append && draw(4) == 0))
 		return;
 	t->number_bytes = bytes;
 	t->number_little = draw(2);
@@ -218,25 +240,28 @@ static void draw_way(trial *t)
 		put(t, "--skip-header=%zu", t->header = 1 + draw(50));
 	if (draw(4) == 0)
 		put(t, "--skip-trailer=%zu", t->trailer = 1 + draw(50));
-	t->merges = !t->per_rank && t->record + t->append > 3 * t->number_bytes && draw(5) == 0;
+	t->merges = !t->apply && !t->per_rank && t->record + t->append > 3 * t->number_bytes &&
+		    draw(5) == 0;
 	if (t->merges)
 		put(t, "--merge");
 	else if (t->ranks > 1 && draw(3) == 0)
 		put(t, "--strategy=distribute");
 	if (!t->merges && !t->per_rank && draw(4) == 0)
 		put(t, "--source=root");
-	if ((t->unique = draw(4) == 0))
+	if ((t->unique = !t->apply && draw(4) == 0))
 		put(t, "--unique");
-	if (draw(4) == 0 && !(t->order && t->unique))
+	if (draw(4) == 0 && !t->apply && !(t->order && t->unique))
 		put(t, "--top=%zu", t->top = 1 + draw(700));
 	if (draw(3) == 0)
 		put(t, "--verify=reread");
 	if (draw(3) == 0)
 		put(t, "--direct=always");
 	put(t, "--threads=%d", 1 + (int)draw(4));
-	if (!t->order)
+	if (!t->order && !t->apply)
 		put(t, "--stable");
 	put(t, "--tmpdir=.");
+	if (t->apply)
+		put(t, "--apply=order");
 	put(t, t->order ? "--order-out=out" : "--output=out");
 }
 
@@ -355,14 +380,15 @@ static bool try_one(void)
 	trial *t = calloc(1, sizeof *t);
 	assert_non_null(t);
 	put(t, "hetsort");
-	t->order = draw(2);
+	t->order = draw(3) == 0;
+	t->apply = !t->order && draw(2);
 	draw_shape(t);
 	draw_way(t);
-	do {
+	for (bool again = !t->apply; again; again = t->merges && number_in_key(t)) {
 		t->argc -= (int)t->fields;
 		t->key_bytes = 0;
 		draw_key(t);
-	} while (t->merges && number_in_key(t));
+	}
 	make_inputs(t);
 	make_wanted(t);
 	status rc = options_parse(&t->o, t->argc, t->argv, &e);

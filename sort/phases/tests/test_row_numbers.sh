@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# --number, --append and --order-out as users apply them: parts, manifests, streams, little memory, and jobs that are killed and
+# --number, --append, --order-out and --apply as users apply them: parts, manifests, streams, little memory, and jobs that are killed and
 # resumed; contradictions are refused. test_numbers.c draws ways to sort.
 # shellcheck disable=SC2002,SC2086  # pipes are meant; ways are several words
 set -u
@@ -85,6 +85,54 @@ awk '!seen[substr($1, 1, 2)]++ { print substr($1, 201) }' expected >first
 run "$hetsort" --no-fsync --key 0,1 -u --ranks 3 -f --order-out order in
 is "order -u" "$rc/$err/$(order order | cmp - first 2>&1)" 0//
 
+# --apply: the records in this order
+run "$hetsort" --no-fsync --key 0,1 -f --order-out order in
+run "$hetsort" --no-fsync --key 0,1 -s -f -o sorted in
+run "$hetsort" --no-fsync --key 0,1 --ranks 3 -f --order-out order.%r in
+for way in "" "--ranks 3" "--ranks 2 --strategy distribute" "--ranks 3 --source root" "--memory 6M" "--verify reread --ranks 2"; do
+  for order in order order.manifest order.%r; do
+    run "$hetsort" --no-fsync $way --apply $order -f -o out in
+    is "apply $order ${way:-one rank}" "$rc/$err/$(cmp out sorted 2>&1)" 0//
+  done
+done
+{ printf 'a header\n'; cat in; printf end; } >framed
+run "$hetsort" --no-fsync --ranks 3 --apply order --skip-header 9 --skip-trailer 3 -f -o part.%r framed
+is "apply: parts with header and trailer" "$rc/$err/$({ printf 'a header\n'; cat sorted; printf end; } | cmp - <(cat part.[0-2]))" 0//
+run "$hetsort" --check-manifest part.manifest
+is "apply: the manifest" "$rc/$err" 0/
+cat in | "$hetsort" --no-fsync --apply order >out
+is "apply to standard input" "$(cmp out sorted 2>&1)" ""
+tail -c 80000 order >some
+for way in "" "--ranks 3" "--memory 6M"; do
+  run "$hetsort" --no-fsync --apply some $way -f -o out in
+  is "apply an order of some records, $way" "$rc/$err/$(tail -c 1000000 sorted | cmp - out 2>&1)" 0//
+done
+
+# orders that are not valid
+bad() { # bad NAME MESSAGE [ARGUMENT...] - order `bad`
+  local name=$1 words=$2 way; shift 2
+  for way in "" "--ranks 3" "--memory 6M"; do
+    run "$hetsort" --no-fsync $way "$@" --apply bad -o none in
+    is "$name, ${way:-one rank}" "$rc/$(find . -name '*none*')/$err" "2//hetsort: $words"
+  done
+}
+{ head -c 80 order; head -c 8 order; tail -c +89 order; } >bad
+first=$((0x$(order order | head -n 1)))
+bad "a number twice" "order 'bad': number $first is at place 0 and again at place 10"
+{ head -c 80 order; printf '\60\165\0\0\0\0\0\0'; tail -c +89 order; } >bad
+bad "a number that is too large" "order 'bad': number 30000 at place 10 is not below 30000, the number of records"
+cat order order >bad
+bad "too many numbers" "order 'bad' has 60000 numbers, but the input has 30000 records"
+: >bad
+bad "no numbers" "order 'bad' has 0 numbers, but the input has 30000 records"
+head -c 1001 order >bad
+bad "a part of a number" "input 'bad' has 1001 bytes, not a multiple of the record size 8: 1 left over"
+rm bad
+bad "no order" "cannot open input 'bad': No such file or directory"
+cp order order.saved
+run "$hetsort" --apply order -f -o order in
+is "the output is the order" "$rc/$(cmp order order.saved 2>&1)" 2/
+
 # refused before work
 refuse() { # refuse WORDS ARGUMENT...
   local words=$1; shift
@@ -101,6 +149,10 @@ refuse "have bytes in common" --unique --count 92,u64 --number 96,u32
 refuse "--output cannot be combined with --order-out" --order-out order
 refuse "cannot be combined with --check" --check --number 92,u64
 truncate -s 4294967297 many
+for option in "--key 0,1" "--number 0,u64" -m -u "--top 3" --stable "--order-out none" "--workdir store"; do
+  run "$hetsort" $option --apply order -o none in
+  is "refused: --apply $option" "$rc/$(ls none 2>/dev/null)" 2/
+done
 for option in "--number 0,u64" "--append 8" "-u --count 80,u64" "-u --top 3" --partition-only; do
   run "$hetsort" --key 0,1 $option --order-out none in
   is "refused: --order-out $option" "$rc/$(ls none 2>/dev/null)" 2/
