@@ -80,7 +80,7 @@ static bool adapts(const job *j)
 
 static bool applies(const job *j)
 {
-	return j->env.o->apply && !j->env.o->explain;
+	return j->env.o->apply && !j->apply.gathers && !j->env.o->explain;
 }
 
 static bool has_short_top(const job *j)
@@ -90,7 +90,7 @@ static bool has_short_top(const job *j)
 
 static bool cuts_inputs(const job *j)
 {
-	return j->env.o->merge && j->shares.records > 0 && j->env.c->size > 1;
+	return j->env.o->merge && !j->apply.gathers && j->shares.records > 0 && j->env.c->size > 1;
 }
 
 static bool drops_rest(const job *j)
@@ -280,11 +280,13 @@ status job_execute(comm *c, const settings *o, job_result *res)
 	progress_join(&c->progress);
 	progress_record(&c->progress, j.begun_s);
 	status rc = ST_OK;
-	const unsigned who = c->size == 1 || o->merge ? (unsigned)SINGLE : 1U << o->strategy;
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ST_OK; i++) {
 		const step *s = &steps[i];
 		if (o->explain && s->at > PH_PLAN)
 			break; /* read no data */
+		/* describe may have changed the options */
+		const unsigned who =
+			c->size == 1 || j.env.o->merge ? (unsigned)SINGLE : 1U << o->strategy;
 		/* if an earlier job has completed the output, only its final name is missing */
 		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) &&
 		    (!s->when || s->when(&j)))

@@ -89,14 +89,14 @@ typedef struct settings {
 	wish wish;
 	const char *const *inputs; /* point into argv, or into the list of files0_from */
 	size_t ninputs;
-	const char *files0_from;               /* a list of the inputs' names; NULL: operands */
-	const char *output;    /* NULL only with explain */
-	const char *order_out; /* the output, which receives only numbers; NULL: not requested */
-	const char *apply;     /* a file with the numbers of the records to write; NULL: none */
-	const char *manifest;  /* NULL: named after the output */
-	const char *report;    /* NULL: none */
-	const char *trace;     /* NULL: none */
-	const char *html;      /* the report as a page; NULL: none */
+	const char *files0_from; /* a list of the inputs' names; NULL: operands */
+	const char *output;      /* NULL only with explain */
+	const char *order_out;   /* the output, which receives only numbers; NULL: not requested */
+	const char *apply;       /* a file with the numbers of the records to write; NULL: none */
+	const char *manifest;    /* NULL: named after the output */
+	const char *report;      /* NULL: none */
+	const char *trace;       /* NULL: none */
+	const char *html;        /* the report as a page; NULL: none */
 	const char *sim_platform, *sim_report; /* of hetsim; NULL: none */
 	const char *speeds; /* a list of numbers or a file's name; NULL: measured on several hosts,
 			       equal on one */
@@ -181,6 +181,13 @@ static inline bool settings_drops(const settings *o)
 static inline bool settings_unordered(const settings *o)
 {
 	return o->order_out || o->apply;
+}
+
+/* settings_gathers - return whether --apply copies records from where they are; then the records in
+ * the output have no key. */
+static inline bool settings_gathers(const settings *o)
+{
+	return o->apply && o->merge;
 }
 
 /* settings_out_bytes - return the size of a record in the output. */

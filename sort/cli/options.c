@@ -250,7 +250,7 @@ static void getopt_tables(struct option *longs, char *letters)
 
 /* Options that an option excludes. */
 static const struct option_exclusion {
-	const char *option, *excluded[16];
+	const char *option, *excluded[20];
 } exclusions[] = {
 	/* each rank merges its records of all inputs; nothing is sent or kept */
 	{ "merge",
@@ -263,8 +263,7 @@ static const struct option_exclusion {
 	/* nothing is compared */
 	{ "apply",
 	  { "key", "reverse", "merge", "stable", "partition-only", "unique", "count", "sum", "min",
-	    "max", "top",
-	    "append", "number", "order-out", "workdir", "resume" } },
+	    "max", "top", "append", "number", "order-out", "workdir", "resume" } },
 };
 
 /* Refuse options that exclude each other. Two options that set one field to different values do so,

@@ -220,6 +220,14 @@ status inputs_find(rank_env *env, const settings *o, input *in)
 		       : rc;
 }
 
+/* Return whether a single rank need not know the size of its input: a stream. */
+static bool is_read_as_it_arrives(const settings *o, const input *in)
+{
+	/* the records may end before the stream does, which only its size shows */
+	const bool ends = in->frame.trailer_bytes || in->frame.records;
+	return in->streams == 1 && in->files == 1 && !o->merge && !o->apply && !ends;
+}
+
 /* Find the files, and check streams. A single rank reads a single stream as it arrives. Other
  * streams are copied first, to files that only the process of rank 0 sees. */
 static status find_files(job *j)
@@ -233,9 +241,7 @@ static status find_files(job *j)
 		rc = output_describe(&j->files.out, o, c->rank, e);
 	if (rc != ST_OK)
 		return rc;
-	/* the records may end before the stream does, which only its size shows */
-	const bool ends = in->frame.trailer_bytes || in->frame.records || o->apply;
-	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
+	in->is_stream = c->size == 1 && is_read_as_it_arrives(o, in);
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
 			       "--merge: all ranks read each input, so a name with %%r must be "

@@ -245,7 +245,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		sum.again |= one.again;
 		sum.stated |= one.stated;
 		sum.unstated |= one.unstated;
-		if (!one.out)
+		if (!one.out || settings_gathers(env->o))
 			continue;
 		const int order = last ? key_copies_compare(l, last, first) : -1;
 		if (order > 0 || (order == 0 && env->o->unique))
@@ -450,8 +450,8 @@ status phase_commit(job *j)
 	struct stat st;
 	/* a rank that was suspended until the other ranks gave up must not rename their files */
 	status rc = comm_agree(env->c, ST_OK);
-	/* partitions are not in order; parts of records have no key */
-	if (rc == ST_OK && out->owner && !env->o->partition_only && !shape_cuts(&env->o->shape))
+	/* without an order there are no keys to compare */
+	if (rc == ST_OK && out->owner && !env->o->partition_only && !settings_unordered(env->o))
 		rc = check_parts(j);
 	if (rc == ST_OK && out->owner)
 		rc = frame_check(j, out->file.fd, &env->e);

@@ -41,9 +41,14 @@ typedef struct frame_piece {
 
 /* --apply: the order in which records are written. */
 typedef struct job_apply {
-	input order;        /* numbers of 8 bytes */
-	uint64_t *place;    /* see shape.place */
-	settings selecting; /* the options, if the order has fewer numbers than the input records */
+	input order;      /* numbers of 8 bytes */
+	settings own;     /* the options, as they follow from the order */
+	uint64_t records; /* of the input */
+	uint64_t *place;  /* see shape.place; with `gathers`, the order, unless it is mapped */
+	bool gathers;     /* records are used where they are; then also: */
+	reader *from;
+	mapped map;
+	sorted_given given;
 } job_apply;
 
 typedef struct job_files {
@@ -188,10 +193,10 @@ typedef status job_step(job *j);
 /* In the order of sort/job.c, which describes each one. */
 job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budget,
 	phase_save_state, phase_read_order, phase_read, phase_adapt, phase_plan_folded,
-	phase_plan_top, phase_sample,
-	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_merge,
-	phase_distribute, phase_single_rank, phase_close_gaps, phase_sync, phase_reread,
-	phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints, phase_update_wisdom;
+	phase_plan_top, phase_sample, phase_split, phase_split_inputs, phase_drop_rest,
+	phase_split_keys, phase_merge, phase_distribute, phase_single_rank, phase_close_gaps,
+	phase_sync, phase_reread, phase_verify, phase_save_output, phase_commit,
+	phase_drop_checkpoints, phase_update_wisdom;
 
 /* job_each - take n steps until one fails. After each step all ranks agree on its status. */
 static inline status job_each(job *j, job_step *const *step, size_t n)

@@ -448,6 +448,10 @@ static status make_budget(job *j)
 		sort_plan_stream(&mp->sort, &q, rc == ST_OK ? bytes / record : POS_MASK);
 		return ST_OK;
 	}
+	if (j->apply.gathers) {
+		apply_plan(j, &mp->sort);
+		return check_files(j);
+	}
 	const bool fit = memory_fits(j, mp);
 	if (env_scatters(env) && !env->c->threads_allowed)
 		mp->sort.workers = 1; /* the same thread makes runs and receives */

@@ -10,7 +10,9 @@
 
 inspect_order output_order(const settings *o)
 {
-	return o->partition_only ? INSPECT_ANY : o->unique ? INSPECT_STRICT : INSPECT_SORTED;
+	return o->partition_only || settings_gathers(o) ? INSPECT_ANY
+	       : o->unique                              ? INSPECT_STRICT
+							: INSPECT_SORTED;
 }
 
 status output_part_open(job *j, err *e)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads a rank's share, in one of five ways (read_share), to sorted runs in memory or on disk. */
+#include "apply.h"
 #include "memory_plan.h"
 #include "read.h"
 #include "workdir.h"
@@ -85,6 +86,8 @@ static status read_share(job *j, run_formation_plan *p)
 	rank_env *env = &j->env;
 	const input *in = &j->files.in;
 	const bool spills = j->memory.sort.spills;
+	if (j->apply.gathers)
+		return apply_read(j);
 	if (env->o->merge &&
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
 		const size_t ranks = ((size_t)env->c->size - 1) / (size_t)env->c->processes + 1;

@@ -171,7 +171,7 @@ static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 	w.from = number;
 	w.to = number + 1;
 	w.recs = seen->records;
-	if (seen->records) {
+	if (seen->records && seen->first_key) {
 		memcpy(w.first_key, seen->first_key, key);
 		memcpy(w.last_key, seen->last_key, key);
 	}
@@ -200,9 +200,11 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 		b->e = (err){ ST_OK, "" };
 		if (ops->piece(a->from, in, &b->e) == ST_OK && in->n == 0)
 			return;
-		b->seen = (inspected){ .first_key = keys,
-				       .last_key = keys + key,
-				       .order = output_order(a->env->o) };
+		b->seen = (inspected){ .order = output_order(a->env->o) };
+		if (b->seen.order != INSPECT_ANY) {
+			b->seen.first_key = keys;
+			b->seen.last_key = keys + key;
+		}
 		b->verify_s = 0;
 		b->p = (piece){ .recs = &in->recs, .n = in->n };
 		b->first = in->first;

@@ -8,6 +8,9 @@
 #include "base/trace.h"
 #include "kernel/gather.h"
 
+#include <endian.h>
+#include <stdatomic.h>
+
 status sorted_piece_open(sorted_piece *p, const sorted_reader *r, mem *m, err *e)
 {
 	*p = (sorted_piece){ .n = 0 };
@@ -46,10 +49,29 @@ size_t sorted_piece_entries(sorted_piece *p)
 	return misfits;
 }
 
+/* Copy records like gather(). They have no entries that could be compared. */
+static size_t given_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
+{
+	const records *r = &p->recs;
+	const uint32_t bytes = r->lay.record_bytes;
+	const uint64_t *at = p->given + from;
+	const size_t distance = record_ahead(bytes), known = p->n - from;
+	for (size_t i = 0; i < known && i < distance; i++)
+		record_fetch(record_at(r, le64toh(at[i])), bytes);
+	for (size_t i = 0; i < n; i++, to += bytes) {
+		if (i + distance < known)
+			record_fetch(record_at(r, le64toh(at[i + distance])), bytes);
+		record_copy(to, record_at(r, le64toh(at[i])), bytes);
+	}
+	return 0;
+}
+
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
 {
 	if (p->form == SORTED_NUMBERS)
 		return demand_gather(&p->places, from, n, to);
+	if (p->form == SORTED_GIVEN)
+		return given_gather(p, from, n, to);
 	return gather(&p->recs, p->room + from, n, p->n - from - n, to);
 }
 
@@ -228,4 +250,56 @@ void sorted_memory_close(sorted_memory *a)
 	demand_close(a->order);
 	a->look = NULL;
 	a->order = NULL;
+}
+
+/* --------------------------------------------------------------------------- in a given order */
+
+typedef struct given_reader {
+	sorted_reader r;
+	mem *m;
+	const sorted_given *of;
+	uint64_t lo, hi;
+	atomic_uint_least64_t next; /* piece */
+} given_reader;
+
+static status given_piece(sorted_reader *r_, sorted_piece *p, err *e)
+{
+	given_reader *r = (void *)r_;
+	const uint64_t number = atomic_fetch_add(&r->next, 1);
+	const uint64_t at = u64_min(r->lo + number * r->r.most, r->hi);
+	(void)e;
+	p->number = number;
+	p->first = at - r->lo;
+	p->n = (size_t)u64_min(r->hi - at, r->r.most);
+	p->recs = r->of->recs;
+	p->form = SORTED_GIVEN;
+	p->given = r->of->position + at;
+	return ST_OK;
+}
+
+static void given_close(sorted_reader *r)
+{
+	mem_free(((given_reader *)(void *)r)->m, r);
+}
+
+static status given_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
+			 sorted_reader **out, err *e)
+{
+	static const sorted_reader_ops ops = { .piece = given_piece, .close_reader = given_close };
+	given_reader *r = mem_array(u->m, 1, sizeof *r, "reading records", e);
+	*out = r ? &r->r : NULL;
+	if (!r)
+		return ST_RESOURCE;
+	*r = (given_reader){ .m = u->m, .of = (const void *)s, .lo = *lo, .hi = *hi };
+	r->r = (sorted_reader){ .ops = &ops, .most = u->piece_recs, .bare = true };
+	r->r.pieces = (*hi - *lo) / u->piece_recs + 1;
+	return ST_OK;
+}
+
+void sorted_given_make(sorted_given *a)
+{
+	static const sorted_ops in_given_order = { .open_reader = given_open };
+	a->s = (sorted){
+		.ops = &in_given_order, .lay = a->recs.lay, .count = 1, .start = a->start
+	};
 }

@@ -115,9 +115,10 @@ typedef struct sorted_range {
 
 /* How a piece says in which order its records are. */
 typedef enum sorted_form {
-	SORTED_NUMBERS, /* by numbers (kernel/demand.h) */
-	SORTED_ENTRIES, /* by entries */
-	SORTED_IN_ORDER /* by entries, and the records are in order in memory */
+	SORTED_NUMBERS,  /* by numbers (kernel/demand.h) */
+	SORTED_ENTRIES,  /* by entries */
+	SORTED_IN_ORDER, /* by entries, and the records are in order in memory */
+	SORTED_GIVEN     /* by positions that the caller gave */
 } sorted_form;
 
 /* The memory of one thread for a piece, and the piece. The functions below know its form. */
@@ -131,6 +132,7 @@ struct sorted_piece {
 	/* for the implementation */
 	sorted_form form;
 	demand_piece places;     /* SORTED_NUMBERS */
+	const uint64_t *given;   /* SORTED_GIVEN: little-endian */
 	unsigned char *in_order; /* SORTED_IN_ORDER: the first record */
 	demand_room *scratch;
 	sorted_range *range;
@@ -190,6 +192,19 @@ status sorted_memory_make(sorted_memory *a, uint64_t n, err *e);
 
 /* sorted_memory_close - free the sequence and a->order, even if no sequence was made of it. */
 void sorted_memory_close(sorted_memory *a);
+
+/* --------------------------------------------------------------------------- in a given order */
+
+/* Records in memory in an order that is given, as one run. Records cannot be looked up, and not be
+ * dropped. */
+typedef struct sorted_given {
+	sorted s;
+	records recs;
+	const uint64_t *position; /* [start[1]] little-endian; the caller has checked them */
+	uint64_t start[2];        /* of s */
+} sorted_given;
+
+void sorted_given_make(sorted_given *a);
 
 /* ------------------------------------------------------------------------------------ in files */
 

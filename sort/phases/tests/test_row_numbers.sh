@@ -75,7 +75,7 @@ is "the manifest of an order" "$rc/$err" \
 printf x | dd of=order.1 bs=1 seek=80 conv=notrunc status=none
 run "$hetsort" --check-manifest order.manifest
 is "a changed number" "$rc/$err" "1/hetsort: part 'order.1' does not have the stated checksum"
-sum=$("$hetsort" --check --sum --record-size 8 order 2>/dev/null | sed -n 's/^checksum: //p')
+sum=$("$hetsort" --check --checksum --record-size 8 order 2>/dev/null | sed -n 's/^checksum: //p')
 ok "the report has the checksum of the numbers" grep -q "\"checksum_written\": \"${sum:-none}\"" report
 rm -rf store
 HETSORT_FAIL=kill@sync:0 run timeout -s KILL 120 "$failing" --no-fsync --key 0,1 --ranks 3 --workdir store -f --order-out order in
