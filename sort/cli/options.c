@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "comm/comm.h"
 #include "io/file.h"
+#include "io/shape.h"
 #include "number.h"
 
 #include <assert.h>
@@ -139,6 +140,17 @@ static const char *option_take_value(settings *o, const option_row *r, const cha
 	return NULL;
 }
 
+/* Store a field of 4 or 8 bytes. Return NULL, or the rule that the argument breaks. */
+static const char *option_take_field(settings *o, const option_row *r, const char *arg)
+{
+	layout one = { 0 };
+	const key_field *f = one.field;
+	if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 || f->desc)
+		return "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
+	memcpy((char *)o + r->field.at, f, sizeof *f);
+	return NULL;
+}
+
 /* Store the argument of an option, and add the option to the set of given ones. */
 static status option_take(settings *o, option_set *given, const option_row *r, const char *arg,
 			  err *e)
@@ -146,8 +158,6 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	const option_set bit = (option_set)1 << (r - option_rows);
 	char rule[RULE_BYTES];
 	const char *why = NULL;
-	layout one = { 0 };
-	const key_field *f = one.field; /* of 4 or 8 bytes, unsigned */
 	const bool repeatable = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY ||
 				r->kind == OPT_FOLD;
 	if ((*given & bit) && !repeatable)
@@ -171,10 +181,7 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 		why = layout_add_fold(&o->lay, (fold_kind)r->value, arg);
 		break;
 	case OPT_FIELD:
-		if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 ||
-		    f->desc)
-			why = "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
-		memcpy((char *)o + r->field.at, f, sizeof *f);
+		why = option_take_field(o, r, arg);
 		break;
 	case OPT_MEMORY:
 		return memory_limit_parse(arg, &o->memory, e);
@@ -372,51 +379,6 @@ static void check_shape(settings *o, err *e)
 			  n->off + n->bytes - 1);
 }
 
-/* --order-out: sort only the key and the number of each record, and write the number. */
-static void shape_to_numbers(settings *o, err *e)
-{
-	layout *l = &o->lay, keys = { .record_bytes = l->key_bytes + (uint32_t)sizeof(uint64_t),
-				      .key_bytes = l->key_bytes,
-				      .fields = l->fields };
-	shape *s = &o->shape;
-	REFUSE_IF(keys.record_bytes > MAX_RECORD_BYTES, e,
-		  "--order-out: a key of %u bytes is longer than 64K without 8 bytes",
-		  l->key_bytes);
-	*s = (shape){ .file_bytes = l->record_bytes,
-		      .pieces = l->fields ? l->fields : 1,
-		      .piece = { { l->key_off, l->key_bytes } },
-		      .number = { .off = l->key_bytes,
-				  .bytes = sizeof(uint64_t),
-				  .type = KEY_TYPE_UNSIGNED,
-				  .little = true },
-		      .out_off = l->key_bytes,
-		      .out_bytes = sizeof(uint64_t) };
-	for (uint32_t i = 0, at = 0; i < l->fields; at += l->field[i++].bytes) {
-		s->piece[i].off = l->field[i].off;
-		s->piece[i].bytes = l->field[i].bytes;
-		keys.field[i] = l->field[i];
-		keys.field[i].off = at;
-	}
-	if (e->code == ST_OK && layout_settle(&keys, false, e) == ST_OK)
-		*l = keys;
-}
-
-/* --apply: sort records by their place in the output, which is not written. */
-static void shape_to_places(settings *o, err *e)
-{
-	const uint32_t bytes = o->lay.record_bytes, all = bytes + (uint32_t)sizeof(uint64_t);
-	REFUSE_IF(all > MAX_RECORD_BYTES, e, "--apply: a record of %u bytes is longer than %u",
-		  bytes, MAX_RECORD_BYTES - (unsigned)sizeof(uint64_t));
-	o->lay = (layout)LAYOUT_BYTES(all, bytes, (uint32_t)sizeof(uint64_t));
-	o->shape = (shape){
-		.file_bytes = bytes,
-		.pieces = 1,
-		.piece = { { 0, bytes } },
-		.number = { .off = bytes, .bytes = sizeof(uint64_t), .type = KEY_TYPE_UNSIGNED },
-		.out_bytes = bytes
-	};
-}
-
 /* Complete the layout of records, and check the fields that are folded. */
 static void check_layout(settings *o, err *e)
 {
@@ -424,13 +386,13 @@ static void check_layout(settings *o, err *e)
 	char folds[FOLD_TEXT_BYTES];
 	check_shape(o, e);
 	if (o->apply)
-		shape_to_places(o, e);
+		(void)shape_to_places(o, e);
 	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the record is shorter than the default key */
 	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK)
 		return;
 	if (o->order_out)
-		shape_to_numbers(o, e);
+		(void)shape_to_numbers(o, e);
 	if (l->folds == 0)
 		return;
 	(void)layout_fold_text(l, FOLD_NONE, folds);

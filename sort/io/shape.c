@@ -38,3 +38,51 @@ status shape_check(const shape *s, uint64_t n, err *e)
 	return err_set(e, ST_REFUSED,
 		       "--number: the numbers of %" PRIu64 " records do not fit u32; use u64", n);
 }
+
+status shape_to_numbers(settings *o, err *e)
+{
+	layout *l = &o->lay, keys = { .record_bytes = l->key_bytes + (uint32_t)sizeof(uint64_t),
+				      .key_bytes = l->key_bytes,
+				      .fields = l->fields };
+	shape *s = &o->shape;
+	if (keys.record_bytes > MAX_RECORD_BYTES)
+		return err_set(e, ST_REFUSED,
+			       "--order-out: a key of %u bytes is longer than 64K without 8 bytes",
+			       l->key_bytes);
+	*s = (shape){ .file_bytes = l->record_bytes,
+		      .pieces = l->fields ? l->fields : 1,
+		      .piece = { { l->key_off, l->key_bytes } },
+		      .number = { .off = l->key_bytes,
+				  .bytes = sizeof(uint64_t),
+				  .type = KEY_TYPE_UNSIGNED,
+				  .little = true },
+		      .out_off = l->key_bytes,
+		      .out_bytes = sizeof(uint64_t) };
+	for (uint32_t i = 0, at = 0; i < l->fields; at += l->field[i++].bytes) {
+		s->piece[i].off = l->field[i].off;
+		s->piece[i].bytes = l->field[i].bytes;
+		keys.field[i] = l->field[i];
+		keys.field[i].off = at;
+	}
+	const status rc = layout_settle(&keys, false, e);
+	if (rc == ST_OK)
+		*l = keys;
+	return rc;
+}
+
+status shape_to_places(settings *o, err *e)
+{
+	const uint32_t bytes = o->lay.record_bytes, all = bytes + (uint32_t)sizeof(uint64_t);
+	if (all > MAX_RECORD_BYTES)
+		return err_set(e, ST_REFUSED, "--apply: a record of %u bytes is longer than %u",
+			       bytes, MAX_RECORD_BYTES - (unsigned)sizeof(uint64_t));
+	o->lay = (layout)LAYOUT_BYTES(all, bytes, (uint32_t)sizeof(uint64_t));
+	o->shape = (shape){
+		.file_bytes = bytes,
+		.pieces = 1,
+		.piece = { { 0, bytes } },
+		.number = { .off = bytes, .bytes = sizeof(uint64_t), .type = KEY_TYPE_UNSIGNED },
+		.out_bytes = bytes
+	};
+	return ST_OK;
+}

@@ -10,6 +10,12 @@
 
 #include <stddef.h>
 
+/* shape_to_numbers - for --order-out: sort only the settled key and the number of each record, and
+ * write the number. shape_to_places - for --apply: sort records by their place in the output, which
+ * is not written. Both set o->shape and o->lay. ST_REFUSED: a record would be too long. */
+status shape_to_numbers(settings *o, err *e);
+status shape_to_places(settings *o, err *e);
+
 /* shape_is_on - return whether records in memory differ from records in files. */
 static inline bool shape_is_on(const shape *s)
 {
