@@ -20,8 +20,9 @@ pairs() { # pairs FILE - the count and the double of each record
 
 # --- the manual's examples
 grep '^\.Dl hetsort.*--key' "$ROOT/sort/man/hetsort.1" | sed 's/^\.Dl hetsort //' >examples
-is "examples with keys in the manual" "$(wc -l <examples)" 3
+is "examples with keys in the manual" "$(wc -l <examples)" 4
 cp noise data.txt
+cp lines.bin a.bin
 head -c 8000 pairs.bin | "$hetsort" --record-size 16 --key 0,f64 >one.bin
 tail -c 8000 pairs.bin | "$hetsort" --record-size 16 --key 0,f64 >two.bin
 while read -r line; do
@@ -32,6 +33,10 @@ done <examples
 is "example: pairs are in order" "$(pairs sorted.bin)" "$(pairs pairs.bin | LC_ALL=C sort -s -k1,1nr -k2,2g)"
 
 is "example: merged doubles" "$(decode all.bin f8 16 | cut -d' ' -f1 | LC_ALL=C sort -cg && wc -c <all.bin)" 16000
+
+is "example: the order of numbers" "$(decode order u8 8 | sort -n | tail -n 1) $(wc -c <order)" "9999 80000"
+run "$hetsort" --record-size=8 --apply=order -o a.sorted a.bin
+is "example: the order is applied" "$rc $(decode a.sorted u8 8 | sort -nc 2>&1)" "0 "
 
 # --- one number, and all ways to sort it
 decode lines.bin d8 16 | cut -d' ' -f2 | sort -n >wanted
