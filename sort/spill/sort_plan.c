@@ -42,7 +42,7 @@ enum {
 	/* 1 / n of the data must stay in memory, a larger part if writes or reads are short */
 	MEMORY_PART = 4,
 	SHORT_MEMORY_PART = 2,
-	HELD_PART = 4,     /* a worker holds up to 1 / HELD_PART of a run */
+	HELD_PART = 2,     /* a worker holds up to 1 / HELD_PART of a run */
 	MEMORY_WAYS = 3,   /* entries of way[] with which runs may stay in memory */
 	MEMORY_SHIFTS = 4, /* at least 1 / 2 ^ 4 of memory remains for the work */
 	TEST_MEMORY_PART = 3,
@@ -354,13 +354,14 @@ static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, siz
 
 /* Plan a sort that spills; return false if the limit is too small. First try to keep runs in
  * memory. These leave less memory to sort and merge in, so runs and reads become shorter. This pays
- * only if a large part of the data stays in memory. */
+ * only if a large part of the data stays in memory, and not if records are folded: then long runs
+ * become short. */
 static bool plan_on_disk(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t limit = u64_min(q->limit_bytes, beside_files(q, true));
 	const uint64_t slack = slack_bytes(limit);
 	const uint64_t data = q->recs * q->lay.record_bytes;
-	for (size_t i = 0; q->holds && i < MEMORY_WAYS; i++)
+	for (size_t i = 0; q->holds && !q->folds && i < MEMORY_WAYS; i++)
 		for (unsigned shift = MEMORY_SHIFTS; shift > 0; shift--) {
 			const uint64_t work = limit >> shift;
 			const uint64_t least = data / (i ? SHORT_MEMORY_PART : MEMORY_PART);

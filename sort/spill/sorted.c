@@ -277,6 +277,12 @@ static status given_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	return ST_OK;
 }
 
+static status given_end(sorted_reader *r, checksum *sum, err *e)
+{
+	const sorted_given *a = ((given_reader *)(void *)r)->of;
+	return a->end(a->end_of, sum, e);
+}
+
 static void given_close(sorted_reader *r)
 {
 	mem_free(((given_reader *)(void *)r)->m, r);
@@ -285,7 +291,9 @@ static void given_close(sorted_reader *r)
 static status given_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
 			 sorted_reader **out, err *e)
 {
-	static const sorted_reader_ops ops = { .piece = given_piece, .close_reader = given_close };
+	static const sorted_reader_ops ops = { .piece = given_piece,
+					       .end = given_end,
+					       .close_reader = given_close };
 	given_reader *r = mem_array(u->m, 1, sizeof *r, "reading records", e);
 	*out = r ? &r->r : NULL;
 	if (!r)

@@ -202,6 +202,9 @@ typedef struct sorted_given {
 	records recs;
 	const uint64_t *position; /* [start[1]] little-endian; the caller has checked them */
 	uint64_t start[2];        /* of s */
+	/* called after the last piece, as sorted_reader_ops.end */
+	status (*end)(void *end_of, checksum *sum, err *e);
+	void *end_of;
 } sorted_given;
 
 void sorted_given_make(sorted_given *a);
