@@ -49,7 +49,7 @@ typedef struct job_apply {
 	reader *from;
 	mapped map;
 	sorted_given given;
-	struct checking *check; /* of the order, which goes on while records are written */
+	struct checking *check; /* of the order, also while records are written */
 } job_apply;
 
 typedef struct job_files {
