@@ -352,6 +352,7 @@ status apply_read(job *j)
 	if (!position || !at)
 		return env->e.code;
 	a->given = (sorted_given){ .recs = { at, *l, (uint32_t)env->c->rank },
+				   .count = n,
 				   .position = position,
 				   .start = { 0, m } };
 	sorted_given_make(&a->given);

@@ -49,21 +49,26 @@ size_t sorted_piece_entries(sorted_piece *p)
 	return misfits;
 }
 
-/* Copy records like gather(). They have no entries that could be compared. */
+/* Copy records like gather(). They have no entries that could be compared, but a number of a mapped
+ * order may have changed since it was checked, and may be too large: count it, and copy record 0.
+ */
 static size_t given_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
 {
 	const records *r = &p->recs;
 	const uint32_t bytes = r->lay.record_bytes;
 	const uint64_t *at = p->given + from;
 	const size_t distance = record_ahead(bytes), known = p->n - from;
+	size_t misfits = 0;
 	for (size_t i = 0; i < known && i < distance; i++)
 		record_fetch(record_at(r, le64toh(at[i])), bytes);
 	for (size_t i = 0; i < n; i++, to += bytes) {
 		if (i + distance < known)
 			record_fetch(record_at(r, le64toh(at[i + distance])), bytes);
-		record_copy(to, record_at(r, le64toh(at[i])), bytes);
+		const uint64_t pos = le64toh(at[i]);
+		misfits += pos >= p->count;
+		record_copy(to, record_within(r, p->count, pos), bytes);
 	}
-	return 0;
+	return misfits;
 }
 
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
@@ -274,6 +279,7 @@ static status given_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	p->recs = r->of->recs;
 	p->form = SORTED_GIVEN;
 	p->given = r->of->position + at;
+	p->count = r->of->count;
 	return ST_OK;
 }
 

@@ -132,7 +132,8 @@ struct sorted_piece {
 	/* for the implementation */
 	sorted_form form;
 	demand_piece places;     /* SORTED_NUMBERS */
-	const uint64_t *given;   /* SORTED_GIVEN: little-endian */
+	const uint64_t *given;   /* SORTED_GIVEN: little-endian, */
+	uint64_t count;          /* and the number of records */
 	unsigned char *in_order; /* SORTED_IN_ORDER: the first record */
 	demand_room *scratch;
 	sorted_range *range;
@@ -200,7 +201,9 @@ void sorted_memory_close(sorted_memory *a);
 typedef struct sorted_given {
 	sorted s;
 	records recs;
-	const uint64_t *position; /* [start[1]] little-endian; the caller has checked them */
+	uint64_t count;           /* records */
+	const uint64_t *position; /* [start[1]] little-endian, below count; a program that changes
+				   * them in their file is found by sorted_piece_gather */
 	uint64_t start[2];        /* of s */
 	/* called after the last piece, as sorted_reader_ops.end */
 	status (*end)(void *end_of, checksum *sum, err *e);

@@ -12,6 +12,7 @@
 #include "spill/sorted.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { RECS = 20000, RECORD = 100, PIECE = 256, BATCH = 64 };
 
@@ -63,8 +64,50 @@ static void heads_stay_inside(void **state)
 	assert_int_equal(munmap(recs, 2 * bytes), 0);
 }
 
+/* An order in a mapped file may change after its numbers were checked. */
+static void a_given_order_stays_inside(void **state)
+{
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE), n = bytes / 64;
+	uint64_t position[] = { 3, 1, n - 1, 2 };
+	enum { PLACES = sizeof position / sizeof *position };
+	unsigned char out[PLACES * 64];
+	mem m = { 0 };
+	err e = { 0 };
+	const sorted_use use = { .m = &m, .piece_recs = PLACES };
+	sorted_reader *r;
+	sorted_piece p;
+	(void)state;
+	unsigned char *recs = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(recs != MAP_FAILED);
+	assert_int_equal(mprotect(recs, bytes, PROT_READ | PROT_WRITE), 0);
+	for (size_t i = 0; i < bytes; i++)
+		recs[i] = (unsigned char)(i / 64);
+	for (size_t i = 0; i < PLACES; i++)
+		position[i] = htole64(position[i]);
+	sorted_given a = { .recs = { .base = recs, .lay = LAYOUT_BYTES(64, 0, 1) },
+			   .count = n,
+			   .position = position,
+			   .start = { 0, PLACES } };
+	sorted_given_make(&a);
+	assert_int_equal(a.s.ops->open_reader(&a.s, a.start, a.start + 1, &use, &r, &e), ST_OK);
+	assert_int_equal(sorted_piece_open(&p, r, &m, &e), ST_OK);
+	assert_int_equal(r->ops->piece(r, &p, &e), ST_OK);
+	assert_int_equal(sorted_piece_gather(&p, 0, PLACES, out), 0);
+	assert_int_equal(out[0], 3);
+	assert_int_equal(out[2 * 64], n - 1);
+	position[1] = htole64(n);
+	position[2] = UINT64_MAX;
+	assert_int_equal(sorted_piece_gather(&p, 0, PLACES, out), 2);
+	assert_int_equal(out[3 * 64], 2);
+	sorted_piece_close(&p, &m);
+	r->ops->close_reader(r);
+	assert_int_equal(m.now_bytes, 0);
+	assert_int_equal(munmap(recs, 2 * bytes), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(heads_stay_inside) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(heads_stay_inside),
+					    cmocka_unit_test(a_given_order_stays_inside) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
