@@ -7,8 +7,10 @@
 
 #include "status.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	DEFAULT_RECORD_BYTES = 100,
@@ -81,9 +83,14 @@ typedef struct layout {
 	key_field fold[FOLDS_MAX]; /* outside of the key; they do not matter for the order */
 } layout;
 
-/* field_store - write a number to an unsigned field of a record. */
+/* field_store - write the lower bytes of v, as many as the field has, to a record. */
 static inline void field_store(const key_field *f, unsigned char *rec, uint64_t v)
 {
+	const uint64_t v64 = f->little ? htole64(v) : htobe64(v);
+	if (f->bytes == sizeof v64) { /* the usual size, without a loop */
+		memcpy(rec + f->off, &v64, sizeof v64);
+		return;
+	}
 	for (uint32_t k = 0; k < f->bytes; k++)
 		rec[f->off + (f->little ? k : f->bytes - 1 - k)] = (unsigned char)(v >> 8 * k);
 }

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fold.h"
 
-/* Add to d the checksum of records that have changed, without their totals: sums have only moved.
- */
-static void dropped_change(dropped *d, checksum before, checksum after)
-{
-	checksum change = checksum_without(before, after);
-	change.total = 0;
-	d->sum = checksum_join(d->sum, change);
-}
-
 void fold_begin(const layout *l, unsigned char *recs, size_t n, dropped *d)
 {
 	for (const key_field *f = l->fold; f < l->fold + l->folds; f++) {

@@ -31,7 +31,16 @@ static inline void dropped_join(dropped *d, const dropped *more)
 	d->sum = checksum_join(d->sum, more->sum);
 }
 
-/* fold_bits, fold_put_bits - read and write an integer of 1 to 8 bytes. */
+/* dropped_change - note that records with the first checksum have become records with the second
+ * one. Totals do not count: sums have only moved to other records. */
+static inline void dropped_change(dropped *d, checksum before, checksum after)
+{
+	checksum change = checksum_without(before, after);
+	change.total = 0;
+	d->sum = checksum_join(d->sum, change);
+}
+
+/* fold_bits - read an integer of 1 to 8 bytes. */
 static inline uint64_t fold_bits(const unsigned char *p, uint32_t bytes, bool little)
 {
 	uint64_t v = 0;
@@ -47,15 +56,6 @@ static inline uint64_t fold_bits(const unsigned char *p, uint32_t bytes, bool li
 	for (uint32_t i = 0; i < bytes; i++)
 		v |= (uint64_t)p[little ? i : bytes - 1 - i] << 8 * i;
 	return v;
-}
-
-static inline void fold_put_bits(unsigned char *p, uint32_t bytes, bool little, uint64_t v)
-{
-	const uint64_t v64 = little ? htole64(v) : htobe64(v);
-	if (bytes == sizeof v64)
-		memcpy(p, &v64, sizeof v64);
-	for (uint32_t i = 0; bytes < sizeof v64 && i < bytes; i++)
-		p[little ? i : bytes - 1 - i] = (unsigned char)(v >> 8 * i);
 }
 
 static inline fold_value fold_load(const key_field *f, const unsigned char *rec)
@@ -101,7 +101,7 @@ static inline void fold_store(const key_field *f, unsigned char *rec, fold_value
 		raw = ~UINT64_C(0);
 	if (f->type == KEY_TYPE_FLOAT && v < 0) /* the sign, and the bits that fold_load negated */
 		raw = (uint64_t)(-v - 1) | UINT64_C(1) << (bits - 1);
-	fold_put_bits(rec + f->off, f->bytes, f->little, raw);
+	field_store(f, rec, raw);
 }
 
 /* fold_begin - set the counts of n records that were read to 1. */

@@ -98,9 +98,7 @@ status selection_store(const selection *s, unsigned char *recs, size_t n, const 
 		for (uint32_t i = 0; i < l->folds; i++)
 			fold_store(&l->fold[i], rec, value[i]);
 	}
-	checksum change = checksum_without(before, checksum_records(l, recs, n));
-	change.total = 0; /* values have only moved from one record to another */
-	d->sum = checksum_join(d->sum, change);
+	dropped_change(d, before, checksum_records(l, recs, n));
 	return ST_OK;
 }
 
