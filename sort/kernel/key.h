@@ -159,13 +159,16 @@ static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec
 						 : key_lead_turned(n, rec);
 }
 
-/* key_leads_raw - turn numbers of key_lead_distinct back into the fields of 8 bytes. */
-static inline void key_leads_raw(const key_lead *of, uint64_t *a, size_t count)
+/* key_words_raw - turn numbers back into records of 8 bytes that are all key. A numeric field was
+ * read by key_lead_distinct. */
+static inline void key_words_raw(const layout *l, uint64_t *a, size_t count)
 {
-	const key_lead n = *of; /* a copy that cannot alias the array written here */
-	for (size_t i = 0; n.turn && i < count; i++)
+	const key_lead n = l->number[0]; /* a copy that cannot alias the array written here */
+	for (size_t i = 0; !l->fields && i < count; i++)
+		a[i] = htobe64(a[i]);
+	for (size_t i = 0; l->fields && n.turn && i < count; i++)
 		a[i] += n.turn;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; l->fields && i < count; i++) {
 		uint64_t v = a[i] ^ n.flip;
 		v ^= -(v >> 63) & n.negative;
 		a[i] = n.little ? htole64(v) : htobe64(v);

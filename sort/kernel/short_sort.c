@@ -266,11 +266,7 @@ short_windows(const layout *l, const key_window *window, const unsigned char *re
 static void sort_words(const layout *l, const workspace *w, unsigned char *recs, size_t n)
 {
 	u64_sort(w->a, w->tmp, n);
-	if (l->fields)
-		key_leads_raw(&l->number[0], w->a, n);
-	else
-		for (size_t i = 0; i < n; i++)
-			w->a[i] = htobe64(w->a[i]);
+	key_words_raw(l, w->a, n);
 	memcpy(recs, w->a, n * sizeof *w->a);
 }
 

@@ -311,21 +311,20 @@ VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uin
 	return low;
 }
 
-/* Partition like partition_cached, without scratch, 64 numbers or more. The first and the last
- * block are read first, so that they can be overwritten. Then each block is read from the side with
- * less free memory. */
+/* Partition like partition_cached, without scratch. The first and the last block are read first, so
+ * that they can be overwritten. Then each block is read from the side with less free memory. */
 VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 {
 	enum { BLOCK = 32 / LANES, NUMBERS = BLOCK * LANES };
 	const vec p = v_flip(v_all(pivot));
-	const size_t whole = n - n % NUMBERS;
+	const size_t whole = n < 2 * NUMBERS ? 0 : n - n % NUMBERS;
 	uint64_t *low = a, *high = a + whole, *from = a + NUMBERS, *end = a + whole - NUMBERS;
 	vec held[2 * BLOCK];
-	for (unsigned i = 0; i < BLOCK; i++) {
+	for (unsigned i = 0; i < BLOCK && whole > 0; i++) {
 		held[i] = v_load(a + i * LANES);
 		held[BLOCK + i] = v_load(end + i * LANES);
 	}
-	while (from < end) {
+	while (whole > 0 && from < end) {
 		const bool front = from - low <= high - end;
 		const uint64_t *block = front ? from : end - NUMBERS;
 		vec x[BLOCK];
@@ -341,7 +340,7 @@ VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 			high -= LANES - below;
 		}
 	}
-	for (unsigned i = 0; i < 2 * BLOCK; i++) {
+	for (unsigned i = 0; i < 2 * BLOCK && whole > 0; i++) {
 		const unsigned below = v_split(held[i], p, low, high);
 		low += below;
 		high -= LANES - below;

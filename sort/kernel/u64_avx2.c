@@ -91,6 +91,6 @@ INLINE unsigned avx2_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 
 #	include "u64_algorithm.h"
 
-const u64_set U64_AVX2 = { "AVX2", vector_sort, vector_split };
+const u64_set U64_AVX2 = { "AVX2", vector_sort, vector_split, partition_in_place };
 
 #endif

@@ -52,19 +52,36 @@ INLINE vec avx512_step(vec x, vec partner, __mmask8 upper)
 	return _mm512_mask_max_epu64(_mm512_min_epu64(x, partner), upper, x, partner);
 }
 
-/* The store at high is masked: it writes only the lanes that are not below. */
+/* For each set of lanes below the pivot, an order of lanes: these first, then the others. Byte i
+ * has the lane that comes to place i. */
+#	define RANK(set, lane) __builtin_popcount((set) & ((1 << (lane)) - 1))
+#	define PLACE(set, lane)                     \
+		((set) >> (lane)&1 ? RANK(set, lane) \
+				   : __builtin_popcount(set) + (lane)-RANK(set, lane))
+#	define AT_PLACE(set, lane) (UINT64_C(lane) << 8 * PLACE(set, lane))
+#	define ORDER(set)                                                                  \
+		AT_PLACE(set, 1) + AT_PLACE(set, 2) + AT_PLACE(set, 3) + AT_PLACE(set, 4) + \
+			AT_PLACE(set, 5) + AT_PLACE(set, 6) + AT_PLACE(set, 7)
+#	define ORDERS4(set) ORDER(set), ORDER((set) + 1), ORDER((set) + 2), ORDER((set) + 3)
+#	define ORDERS16(set) \
+		ORDERS4(set), ORDERS4((set) + 4), ORDERS4((set) + 8), ORDERS4((set) + 12)
+#	define ORDERS64(set) \
+		ORDERS16(set), ORDERS16((set) + 16), ORDERS16((set) + 32), ORDERS16((set) + 48)
+static const uint64_t BELOW_FIRST[256] = { ORDERS64(0), ORDERS64(64), ORDERS64(128),
+					   ORDERS64(192) };
+
 INLINE unsigned avx512_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 {
 	const __mmask8 below = _mm512_cmplt_epu64_mask(x, pivot);
-	const unsigned count = (unsigned)__builtin_popcount(below), rest = LANES - count;
-	_mm512_storeu_si512(low, _mm512_maskz_compress_epi64(below, x));
-	_mm512_mask_storeu_epi64(high - rest, avx512_lanes((int)rest),
-				 _mm512_maskz_compress_epi64((__mmask8)~below, x));
-	return count;
+	const __m128i order = _mm_loadl_epi64((const void *)&BELOW_FIRST[below]);
+	const vec parts = _mm512_permutexvar_epi64(_mm512_cvtepu8_epi64(order), x);
+	v_store(low, parts);
+	v_store(high - LANES, parts);
+	return (unsigned)__builtin_popcount(below);
 }
 
 #	include "u64_algorithm.h"
 
-const u64_set U64_AVX512 = { "AVX-512", vector_sort, vector_split };
+const u64_set U64_AVX512 = { "AVX-512", vector_sort, vector_split, partition_in_place };
 
 #endif

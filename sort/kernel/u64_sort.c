@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const u64_set PLAIN = { "plain", u64_sort_plain, NULL };
+static const u64_set PLAIN = { .name = "plain", .sort = u64_sort_plain };
 
 const u64_set *u64_set_at(unsigned i)
 {

@@ -50,6 +50,9 @@ typedef struct u64_set {
 	const char *name;
 	void (*sort)(uint64_t *a, uint64_t *tmp, size_t n);
 	size_t (*split)(uint64_t *a, size_t n); /* NULL without vectors */
+	/* Move the numbers below the pivot to the front of any n numbers, and return how many are
+	 * below; NULL without vectors. */
+	size_t (*partition)(uint64_t *a, size_t n, uint64_t pivot);
 } u64_set;
 
 extern const u64_set U64_AVX512, U64_AVX2, U64_NEON;

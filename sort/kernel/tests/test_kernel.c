@@ -335,9 +335,10 @@ static void one_records_sort(const input *in)
 	const size_t bytes = in->r.lay.record_bytes;
 	unsigned char *room = malloc(in->n * bytes + 1 + 3 * LEN(SIZED));
 	assert_non_null(room);
+	static const unsigned THREADS[] = { 1, 2, 5 };
 	for (unsigned v = 0; v < 3 * LEN(SIZED); v++) {
 		unsigned char *out = room + v; /* an array need not be aligned */
-		const unsigned threads = v % 3 + 1;
+		const unsigned threads = THREADS[v % 3];
 		mem m = { 0 };
 		err e = { 0 };
 		memset(out, 0, in->n * bytes + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compare u64_sort with qsort: for all instruction sets of this processor, and for vectors of eight
- * numbers in plain C; all sizes to 300 and some to 100,000, of many kinds. Denormal numbers become
- * 0, as programs compiled with -ffast-math set it. Needs no library, because long_neon.sh runs it
- * on an emulated processor. */
+/* Compare u64_sort with qsort, and check partitions: for all instruction sets of this processor,
+ * and for vectors of eight numbers in plain C; all sizes to 300 and some to 100,000, of many kinds.
+ * Denormal numbers become 0, as programs compiled with -ffast-math set it. Needs no library,
+ * because long_neon.sh runs it on an emulated processor. */
 #include "base/arith.h"
 #include "kernel/u64_sort.h"
 
@@ -281,6 +281,31 @@ static const char *split_once(const u64_set *set, const uint64_t *from, const ui
 	return why;
 }
 
+/* Partition `from` by pivots; return why the result is wrong, or NULL. */
+static const char *partition_once(const u64_set *set, const uint64_t *from, const uint64_t *want,
+				  size_t n)
+{
+	const uint64_t pivots[] = { 0, n ? want[n / 2] : 1, n ? want[n - 1] + 1 : 2 };
+	const char *why = NULL;
+	for (unsigned i = 0; i < sizeof pivots / sizeof *pivots && !why; i++) {
+		size_t below = 0;
+		uint64_t *a = guarded(n), *tmp = guarded(U64_CACHED);
+		while (below < n && want[below] < pivots[i])
+			below++;
+		memcpy(a, from, n * sizeof *a);
+		const bool counted = set->partition(a, n, pivots[i]) == below;
+		set->sort(a, tmp, below);
+		set->sort(a + below, tmp, n - below);
+		why = !counted                         ? "miscounted the numbers below"
+		      : memcmp(a, want, n * sizeof *a) ? "not partitioned"
+		      : !guards_hold(a, n)             ? "partitioning wrote beyond the numbers"
+						       : NULL;
+		free(a - GUARD);
+		free(tmp - GUARD);
+	}
+	return why;
+}
+
 static unsigned sort_kind(const u64_set *const *set, const kind *k, size_t n, uint64_t seed)
 {
 	uint64_t *from = guarded(n), *want = guarded(n);
@@ -292,6 +317,8 @@ static unsigned sort_kind(const u64_set *const *set, const kind *k, size_t n, ui
 		const char *why = sort_once(*set, from, want, n);
 		if (!why && (*set)->split && n > U64_CACHED)
 			why = split_once(*set, from, want, n);
+		if (!why && (*set)->split)
+			why = partition_once(*set, from, want, n);
 		failed += why != NULL;
 		if (why)
 			printf("# %s, %zu numbers, %s: %s\n", (*set)->name, n, k->name, why);
@@ -312,8 +339,9 @@ static void flush_denormals(void)
 
 int main(void)
 {
-	static const u64_set OWN[] = { { "eight lanes in C", vector_sort, vector_split },
-				       { "u64_sort", u64_sort, NULL } };
+	static const u64_set OWN[] = { { "eight lanes in C", vector_sort, vector_split,
+					 partition_in_place },
+				       { .name = "u64_sort", .sort = u64_sort } };
 	const u64_set *sets[SETS_MOST] = { &OWN[0], &OWN[1] };
 	unsigned count = 2, failed = 0;
 	for (unsigned i = 0; count + 1 < SETS_MOST && u64_set_at(i); i++)
