@@ -2,6 +2,7 @@
 /* Stamping or checking a block reads its records once, while they are in the cache. Pure. */
 #include "block.h"
 #include "base/arith.h"
+#include "base/cpu.h"
 #include "base/size.h"
 
 #include <inttypes.h>
@@ -14,9 +15,9 @@ static const uint32_t MAGIC = UINT32_C(0x48534231); /* "HSB1" */
 uint64_t hash_long(const void *p, size_t bytes)
 {
 #if HASH_WIDE
-	if (__builtin_cpu_supports("avx512f"))
+	if (CPU_HAS_AVX512())
 		return hash_avx512(p, bytes);
-	if (__builtin_cpu_supports("avx2"))
+	if (CPU_HAS_AVX2())
 		return hash_avx2(p, bytes);
 #endif
 	return XXH3_64bits(p, bytes);

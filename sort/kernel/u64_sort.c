@@ -6,6 +6,7 @@
  * sorts the numbers of small bins. Pure. */
 #include "u64_sort.h"
 #include "base/arith.h"
+#include "base/cpu.h"
 
 #include <string.h>
 
@@ -14,9 +15,9 @@ static const u64_set PLAIN = { .name = "plain", .sort = u64_sort_plain };
 const u64_set *u64_set_at(unsigned i)
 {
 #if defined(U64_X86)
-	if (__builtin_cpu_supports("avx512f") && i-- == 0)
+	if (CPU_HAS_AVX512() && i-- == 0)
 		return &U64_AVX512;
-	if (__builtin_cpu_supports("avx2") && i-- == 0)
+	if (CPU_HAS_AVX2() && i-- == 0)
 		return &U64_AVX2;
 #elif defined(U64_ARM)
 	if (i-- == 0)

@@ -77,6 +77,9 @@ ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
 case $("${CC:-cc}" -print-file-name=libjansson.a) in
   /*) is "jansson is linked statically" "$(ldd "$BIN/hetsort" | grep -c jansson)" 0 ;;
 esac
+if printf '%s\n' '#include <sys/platform/x86.h>' '#ifndef CPU_FEATURE_ACTIVE' '#error' '#endif' | "${CC:-cc}" -E - >/dev/null 2>&1; then
+  ok "the processor is not asked for its features again" test "$(grep -c __cpu_indicator_init "$BIN/hetsort")" -eq 0
+fi
 threads --threads 1 --memory 50% one
 ok "one record, a part of memory: the memory is read" grep -qx /proc/meminfo log
 threads --threads 1 --memory 1G -v one

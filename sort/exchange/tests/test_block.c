@@ -2,6 +2,7 @@
 /* The header of a block detects any flipped bit and any other block, and the message names block
  * and ranks. */
 #include "exchange/block.h"
+#include "base/cpu.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,9 +112,9 @@ static void test_hashes(void **state)
 		const uint64_t wanted = XXH3_64bits(at, n);
 		assert_true(hash_long(at, n) == wanted);
 #if HASH_WIDE
-		if (__builtin_cpu_supports("avx2"))
+		if (CPU_HAS_AVX2())
 			assert_true(hash_avx2(at, n) == wanted);
-		if (__builtin_cpu_supports("avx512f"))
+		if (CPU_HAS_AVX512())
 			assert_true(hash_avx512(at, n) == wanted);
 #endif
 	}
