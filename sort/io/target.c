@@ -67,8 +67,7 @@ static status check_target(target *t, bool force, const char *what, err *e)
 	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
 			return target_check_dir(t, what, e);
-		return err_set(e, ST_REFUSED, "cannot look at %s: %s", quoted(t->path),
-			       strerror(errno));
+		return err_refuse(e, errno, "cannot look at %s", quoted(t->path));
 	}
 	const char *is = S_ISDIR(st.st_mode)   ? "a directory"
 			 : S_ISLNK(st.st_mode) ? "a symbolic link"

@@ -434,8 +434,7 @@ status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 		return parse_numbers(&c, speed, e);
 	}
 	if (fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what, quoted(arg),
-			       strerror(errno));
+		return err_refuse(e, errno, "cannot open %ss file %s", w->what, quoted(arg));
 	char most[SIZE_TEXT_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
 	size_t got = 0;
 	status rc = text ? file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, arg, e)
