@@ -251,29 +251,29 @@ static void print_rank_failure(const comm *c, const char *at, const char *text)
 		fprintf(stderr, "hetsort: %s\n", text);
 }
 
-/* Join the monitors of all ranks, or end the job. shown: ranks in other processes report their
- * progress. */
+/* Join the monitors of all ranks, or end the job. shown: if ranks are in other processes, they
+ * report their progress. */
 static void join_monitor(comm *c, const settings *o, bool shown)
 {
 	err e = { ST_OK, "" };
 	if (o->timeout_s > 0 && !c->threads_allowed && !c->for_all)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
-	else if (monitor_join(c, o->timeout_s, shown && c->threads_allowed, end_stalled, &e) ==
-		 ST_OK)
+	else if (monitor_join(c, o->timeout_s, shown && c->processes > 1 && c->threads_allowed,
+			      end_stalled, &e) == ST_OK)
 		return;
 	else
 		print_rank_failure(c, "starting", e.text);
 	comm_abort(c, ST_RESOURCE);
 }
 
-/* Broadcast what only rank 0 knows: whether progress is shown, and whether the job is traced. */
+/* Broadcast what only rank 0 knows: whether it shows progress, and whether the job is traced. */
 static status share_wish(comm *c, const settings *o, bool *shown)
 {
 	int32_t wished[2] = { c->rank == 0 && progress_line_wanted(o), o->trace != NULL };
 	status rc = ST_OK;
 	if (c->processes > 1)
 		rc = comm_bcast(c, wished, sizeof wished, 0);
-	*shown = wished[0] && c->processes > 1;
+	*shown = wished[0];
 	c->traced = wished[1];
 	return rc;
 }
@@ -332,9 +332,9 @@ static status rank_execute(comm *c, void *arg)
 		return rc;
 	}
 	if (c->rank == 0) {
-		if (progress_line_wanted(&v->o))
+		if (shown)
 			(void)monitor_start(0, end_stalled, &unsaid); /* else nothing is shown */
-		progress_line_start(&v->o);
+		progress_line_start(&v->o, shown);
 	}
 	unsaid = (err){ ST_OK, "" };
 	join_monitor(c, &v->o, shown);

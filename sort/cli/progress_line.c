@@ -269,9 +269,8 @@ static void line_show(bool asked)
 		line.next_s += line.every_s;
 }
 
-void progress_line_start(const settings *o)
+void progress_line_start(const settings *o, bool wanted)
 {
-	const bool wanted = progress_line_wanted(o);
 	line.terminal = wanted && out.terminal >= 0;
 	line.every_s = wanted && o->progress_s > 0 ? o->progress_s : 0;
 	line.begun_s = now_s();

@@ -12,8 +12,9 @@
 /* progress_line_wanted - return whether progress is shown without a call of monitor_ask. */
 bool progress_line_wanted(const settings *o);
 
-/* progress_line_start - show progress from now on; only rank 0 calls it. */
-void progress_line_start(const settings *o);
+/* progress_line_start - show progress from now on; only rank 0 calls it. wanted: as returned by
+ * progress_line_wanted. */
+void progress_line_start(const settings *o, bool wanted);
 
 /* progress_line_stop - remove the line. Return whether one was ever shown. */
 bool progress_line_stop(void);

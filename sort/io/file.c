@@ -100,10 +100,15 @@ void file_start_writeback(int fd, uint64_t offset, uint64_t bytes)
 	(void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
 }
 
+static bool is_in_memory(const struct statfs *fs)
+{
+	return fs->f_type == TMPFS_MAGIC || fs->f_type == RAMFS_MAGIC;
+}
+
 bool file_is_in_memory(int fd)
 {
 	struct statfs fs;
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+	return fstatfs(fd, &fs) == 0 && is_in_memory(&fs);
 }
 
 typedef struct overlay {
@@ -134,9 +139,11 @@ bool file_takes_memory(int fd)
 	struct statfs fs;
 	struct stat st;
 	overlay o = { .in_memory = false };
-	if (file_is_in_memory(fd))
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	if (is_in_memory(&fs))
 		return true;
-	if (fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC && fstat(fd, &st) == 0) {
+	if (fs.f_type == OVERLAYFS_SUPER_MAGIC && fstat(fd, &st) == 0) {
 		o.dev = st.st_dev;
 		sysfile_lines("", "/proc/self/mountinfo", overlay_look, &o);
 	}
@@ -149,11 +156,12 @@ bool file_takes_memory(int fd)
  * file in memory is treated as written; on disks, the kernel often changes the times anyway. */
 bool file_is_written(int fd)
 {
-	const bool in_memory = file_is_in_memory(fd);
 	struct statfs fs;
-	if (fstatfs(fd, &fs) != 0 ||
-	    (!in_memory && fs.f_type != EXT4_SUPER_MAGIC && fs.f_type != XFS_SUPER_MAGIC &&
-	     fs.f_type != BTRFS_SUPER_MAGIC))
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	const bool in_memory = is_in_memory(&fs);
+	if (!in_memory && fs.f_type != EXT4_SUPER_MAGIC && fs.f_type != XFS_SUPER_MAGIC &&
+	    fs.f_type != BTRFS_SUPER_MAGIC)
 		return false;
 	if (fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_RDLCK) != 0)
 		return in_memory || errno == EAGAIN;

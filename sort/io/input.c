@@ -236,6 +236,7 @@ static status input_add_manifest(input *in, const char *path, const layout *l, e
 {
 	manifest m;
 	status rc = manifest_load(&m, path, e);
+	in->lists = true;
 	if (rc == ST_OK)
 		rc = check_manifest(in, &m, path, l, e);
 	for (size_t i = 0; i < m.parts && rc == ST_OK; i++) {

@@ -44,6 +44,7 @@ typedef struct input {
 	shape shape;           /* how records are read */
 	uint64_t records; /* in all files of this rank, except streams that are not copied yet */
 	file_set reads;   /* the files of all ranks, none of which may be removed */
+	bool lists;       /* a manifest names files */
 	bool per_rank;    /* every rank has its own files */
 	bool is_stream;   /* the only file is a stream that the only rank reads directly */
 } input;

@@ -159,7 +159,7 @@ status output_lock(output *o, comm *c, err *e)
 	if (rc != ST_OK || !o->owner)
 		return rc;
 	rc = target_lock(&o->file, e);
-	if (rc == ST_OK)
+	if (rc == ST_OK && !o->file.no_journal)
 		rc = manifest_settled(o->file.path, NULL, e);
 	if (rc == ST_OK)
 		rc = target_check(&o->file, may_exist, e);

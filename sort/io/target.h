@@ -83,8 +83,9 @@ typedef struct target {
 	hidden_file own; /* noted in the lock: the file that this job makes */
 	hidden_file *left; /* [lefts] noted in the lock: files of earlier jobs that are kept */
 	size_t lefts;
-	file_id dir;  /* noted in the lock: the directory, if hetsort has made it; else inode 0 */
-	cleaned past; /* results of target_lock and of the functions of journal.h */
+	file_id dir; /* noted in the lock: the directory, if hetsort has made it; else inode 0 */
+	bool no_journal;       /* target_lock has seen that the directory has none */
+	cleaned past;          /* results of target_lock and of the functions of journal.h */
 	const file_set *reads; /* files that are never removed; NULL: none */
 	bool shared;           /* another rank makes the file; remove names only at an early end */
 	double patience_s;     /* how long target_lock waits for another job to end */

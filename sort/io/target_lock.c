@@ -451,8 +451,11 @@ status target_lock(target *t, err *e)
 	(void)target_write_lock(t, NULL); /* a failure does not matter: before a file is created,
 					     the lock is written again */
 	/* count the files that stay because no lock has noted them */
-	for (hidden_name h = { 0 }; target_next_hidden(t, &h);) {
+	bool journal = false;
+	hidden_name h = { 0 };
+	while (target_next_hidden(t, &h)) {
 		bool noted = h.id == t->id && h.kind == t->kind;
+		journal |= target_is_journal(h.kind);
 		for (size_t i = 0; i < t->lefts; i++)
 			noted |= h.id == t->left[i].id && h.kind == t->left[i].kind;
 		if (h.mark == t->mark && !noted && !target_is_journal(h.kind) &&
@@ -460,6 +463,7 @@ status target_lock(target *t, err *e)
 		    t->past.stays++ == 0)
 			snprintf(t->past.first, sizeof t->past.first, "%s", h.name);
 	}
+	t->no_journal = !journal && !h.errnum;
 	if (target_notes_files(t)) /* only the lock proves that hetsort made them */
 		unfinished_forget(&t->lock);
 	return ST_OK;

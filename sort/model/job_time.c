@@ -349,11 +349,11 @@ static double sixth_power(double x)
  * if they are equal, by 1.4 % if one has two thirds of the work. */
 static void overlap(stage_plan *s, double disk_s, double link_s)
 {
-	const double longest_s = fmax(s->all_s, fmax(disk_s, link_s));
+	const double other_s = fmax(disk_s, link_s), longest_s = fmax(s->all_s, other_s);
+	if (!(other_s > 0))
+		return;
 	if (longest_s > s->all_s)
 		*s = (stage_plan){ .all_s = s->all_s };
-	if (!(longest_s > 0))
-		return;
 	const double sum = sixth_power(s->all_s / longest_s) + sixth_power(disk_s / longest_s) +
 			   sixth_power(link_s / longest_s);
 	const double all_s = longest_s * cbrt(sqrt(sum));

@@ -80,11 +80,13 @@ static const struct field {
 	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
 };
 
-/* Compare version, protocol, byte order, sizes of types, record layout and options. ST_PEER on a
- * rank that differs from rank 0. */
+/* Compare version, protocol, byte order, sizes of types, record layout and options, if there are
+ * other ranks. ST_PEER on a rank that differs from rank 0. */
 static status handshake(job *j)
 {
 	const settings *o = j->env.o;
+	if (j->env.c->size == 1)
+		return ST_OK;
 	const uint16_t one = 0x0102;
 	const unsigned char *low = (const void *)&one;
 	char key[KEY_TEXT_BYTES];
@@ -277,7 +279,7 @@ static status compare_inputs(job *j)
 	const bool shared = env->c->size > 1 && !env->o->from_root && !in->per_rank;
 	const bool apart = !env->o->explain && j->cpus.apart;
 	const status rc = shared ? same_input(env, in, apart) : ST_OK;
-	return rc == ST_OK ? same_files_check(env, &j->files.late_refused) : rc;
+	return rc == ST_OK ? same_files_check(env, in, &j->files.late_refused) : rc;
 }
 
 /* Gather the identities of the files that any rank reads, so that no rank removes one of them as

@@ -165,6 +165,7 @@ typedef struct job {
 	share_plan shares;     /* by describe and plan; later phases may replace it */
 	rank_speeds speeds_of; /* by plan; until shares are adapted */
 	bool links_measured;   /* by plan */
+	bool out_on_disk;      /* by plan: even without --fsync, memory keeps only a part of it */
 	share_plan next;       /* the new plan of the current phase, see job_replan */
 	scatter_plan scatter;  /* by plan */
 	memory_plan memory;    /* by budget; read adds the memory of a stream */

@@ -67,7 +67,7 @@ status output_open(job *j, io_fd *to)
 		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.sort.spills);
 	if (rc == ST_OK && !out->is_stdout && direct)
 		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
-	to->turns = to->direct < 0 && file_is_in_memory(to->fd);
+	to->turns = to->direct < 0 && env->c->size > 1 && file_is_in_memory(to->fd);
 	return rc;
 }
 

@@ -65,7 +65,7 @@ static const char *named_path(const settings *o, const struct named_file *f)
 /* Register an input of the command line. For a manifest, register also the parts that it names. For
  * a name with %r, register the files that no rank reads: the manifest of the parts, and parts
  * beyond the last rank. Errors are not reported here, but when the files are opened. */
-static void register_operand(registry *g, const char *path, int ranks)
+static void register_operand(registry *g, const char *path, int ranks, bool may_list)
 {
 	manifest m = { 0 };
 	err unsaid = { ST_OK, "" };
@@ -83,7 +83,7 @@ static void register_operand(registry *g, const char *path, int ranks)
 		free(name);
 		return;
 	}
-	const bool listed = role_begins_file(ROLE_MANIFEST, path);
+	const bool listed = may_list && role_begins_file(ROLE_MANIFEST, path);
 	registry_reads(g, listed ? ROLE_SOURCE_MANIFEST : ROLE_INPUT, path, -1);
 	if (listed && manifest_load(&m, path, &unsaid) == ST_OK)
 		for (size_t i = 0; i < m.parts; i++) {
@@ -95,13 +95,14 @@ static void register_operand(registry *g, const char *path, int ranks)
 	manifest_free(&m);
 }
 
-/* Register the files that all ranks of this job share, as rank 0 sees them. */
-static void register_shared(registry *g, const settings *o, int ranks)
+/* Register the files that all ranks of this job share, as rank 0 sees them. may_list: an input may
+ * be a manifest. */
+static void register_shared(registry *g, const settings *o, int ranks, bool may_list)
 {
 	const bool parts = o->output && name_is_per_rank(o->output);
 	char kept[WISDOM_PATH_BYTES];
 	for (size_t i = 0; i < o->ninputs; i++)
-		register_operand(g, o->inputs[i], ranks);
+		register_operand(g, o->inputs[i], ranks, may_list);
 	if (o->workdir) /* no other file of the job may replace its files */
 		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
 	for (const struct named_file *f = named_files; f < named_files + NAMED_FILES; f++) {
@@ -147,7 +148,7 @@ status messages_check(const settings *o, int ranks, err *e)
 	registry g = { .use = NULL };
 	if (fstat(STDERR_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
 		return ST_OK;
-	register_shared(&g, o, ranks);
+	register_shared(&g, o, ranks, true);
 	for (int r = 0; r < ranks; r++)
 		register_own(&g, o, r, ranks);
 	const status rc = registry_check_messages(&g, e);
@@ -155,29 +156,29 @@ status messages_check(const settings *o, int ranks, err *e)
 	return rc;
 }
 
-/* Return whether the output, or the part of rank 0, has the name of a file: it may be an input, and
- * then the advice to use --force would be wrong. */
-static bool output_exists(const settings *o)
+/* Return whether the output, or the part of rank 0, has the name of a file that will be refused. It
+ * may be an input, and then the advice to use --force would be wrong. */
+static bool output_is_refused(const settings *o)
 {
 	struct stat st;
 	char *path = !o->output                    ? NULL
 		     : name_is_per_rank(o->output) ? name_expand(o->output, 0, NULL)
 						   : strdup(o->output);
-	const bool exists = path && stat(path, &st) == 0;
+	const bool exists = path && lstat(path, &st) == 0;
 	free(path);
-	return exists;
+	return exists && !(o->force && S_ISREG(st.st_mode));
 }
 
 status files_check(const settings *o, int ranks, err *e)
 {
 	const struct named_file *end = named_files + NAMED_FILES;
 	registry g = { .use = NULL };
-	bool wanted = o->with_sum /* prints to standard output */ || output_exists(o);
+	bool wanted = o->with_sum /* prints to standard output */ || output_is_refused(o);
 	for (const struct named_file *f = named_files; f < end; f++)
 		wanted |= f->side && named_path(o, f);
 	if (!wanted)
 		return ST_OK;
-	register_shared(&g, o, ranks);
+	register_shared(&g, o, ranks, true);
 	for (int r = 0; r < ranks; r++)
 		register_own(&g, o, r, ranks);
 	status rc = registry_check(&g, e);
@@ -243,13 +244,13 @@ static status compare_uses(rank_env *env, registry *g, bool *late)
 	return rc;
 }
 
-status same_files_check(rank_env *env, bool *late)
+status same_files_check(rank_env *env, const input *in, bool *late)
 {
 	const comm *c = env->c;
 	registry g = { .use = NULL };
 	*late = false;
 	if (c->rank == 0)
-		register_shared(&g, env->o, c->size);
+		register_shared(&g, env->o, c->size, in->lists);
 	else if (env->o->workdir)
 		registry_workdir(&g, env->o->workdir, RESUME_PREFIX, false);
 	register_own(&g, env->o, c->rank, c->size);

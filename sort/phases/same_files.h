@@ -17,13 +17,14 @@ status messages_check(const settings *o, int ranks, err *e);
 /* files_check - check the side files (report, trace and page) and the output at rank 0, before
  * anything else. Refuse one that is also another file of the job, as far as this host can see.
  * Refuse a side file that cannot be written, or that would replace a file that hetsort did not
- * write for the same role. Costs one system call without side files and an earlier output. */
+ * write for the same role. Without side files, check the output only if a file has its name and
+ * will not be replaced. Otherwise costs one system call. */
 status files_check(const settings *o, int ranks, err *e);
 
 /* same_files_check - collective: refuse a file that is made twice, read twice as input, or read and
- * replaced, by one rank or by two. *late, at rank 0: one of the refused files is a side file, which
- * must not be written. */
-status same_files_check(rank_env *env, bool *late);
+ * replaced, by one rank or by two. in: the input of this rank. *late, at rank 0: one of the refused
+ * files is a side file, which must not be written. */
+status same_files_check(rank_env *env, const input *in, bool *late);
 
 /* same_input - collective, for files that all ranks read: refuse (ST_PEER) on ranks that see other
  * files than rank 0. sample: ranks are on several hosts, so compare contents, too. */

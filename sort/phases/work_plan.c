@@ -45,14 +45,6 @@ static place input_place(const job *j, uint64_t bytes)
 	return whole && input_may_be_mapped(f, j->env.o->direct) ? IN_PAGE_CACHE : ELSEWHERE;
 }
 
-/* Return whether the output goes to a disk. Even without --fsync, the system keeps only a part of
- * it in memory. */
-static bool output_has_disk(const job *j)
-{
-	char dir[PATH_MAX];
-	return disk_exists(output_dir(j->env.o, dir));
-}
-
 /* Return how many bytes of a rank's output the job does not wait for until they are on the disk. */
 static double buffer_bytes(const job *j)
 {
@@ -289,13 +281,14 @@ static rank_storage look_at_files(job *j, bool measures)
 	const settings *o = env->o;
 	const uint64_t bytes = j->shares.records / (uint64_t)env->c->size * o->lay.record_bytes;
 	const double nominal_s = job_time_byte_s(NOMINAL_DISK_MB) * j->cpus.ranks_here;
-	const bool on_disk = output_has_disk(j);
 	char dir[PATH_MAX];
 	double disk_s = 0;
-	if (on_disk && measures && !o->disks && !o->explain)
-		disk_s = disk_rate_s(&j->env.m, output_dir(o, dir), bytes);
+	output_dir(o, dir);
+	j->out_on_disk = disk_exists(dir);
+	if (j->out_on_disk && measures && !o->disks && !o->explain)
+		disk_s = disk_rate_s(&j->env.m, dir, bytes);
 	env->stats->disk_by = disk_s > 0 ? RATE_MEASURED : RATE_NOMINAL;
-	if (on_disk && !(disk_s > 0))
+	if (j->out_on_disk && !(disk_s > 0))
 		disk_s = nominal_s;
 	const bool cold = env->c->size > 1 && input_place(j, bytes) == ON_DISK;
 	return (rank_storage){ .disk_s = disk_s,
@@ -411,26 +404,25 @@ static job_load own_load(const job *j, uint64_t in, uint64_t out)
 	const int size = j->env.c->size;
 	const sort_plan *b = &j->memory.sort;
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
-	return (job_load){
-		.in = in,
-		.out = out,
-		.all = j->shares.records,
-		.ranks = (size_t)size,
-		.lanes = j->memory.lanes > 1 ? j->memory.lanes_used[j->env.c->rank] : 1,
-		.in_place = input_place(j, bytes) == IN_PAGE_CACHE && !b->spills &&
-			    !env_scatters(&j->env),
-		.spills = b->spills,
-		.buffer_bytes = o->disks || output_has_disk(j) ? buffer_bytes(j) : INFINITY,
-		/* memory in addition to the records that are read */
-		.fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
-		.lookup_bytes = lookup_bytes(j),
-		/* the part of the records that stays in memory */
-		.held = b->spills && bytes > b->disk_bytes
-				? 1 - (double)b->disk_bytes / (double)bytes
-				: 0,
-		.far = size > 1 ? (double)(size - (int)j->cpus.ranks_here) / (size - 1) : 0,
-		.rereads = o->verify == VERIFY_REREAD && !j->files.out.is_stdout
-	};
+	return (job_load){ .in = in,
+			   .out = out,
+			   .all = j->shares.records,
+			   .ranks = (size_t)size,
+			   .lanes = j->memory.lanes > 1 ? j->memory.lanes_used[j->env.c->rank] : 1,
+			   .in_place = input_place(j, bytes) == IN_PAGE_CACHE && !b->spills &&
+				       !env_scatters(&j->env),
+			   .spills = b->spills,
+			   .buffer_bytes = o->disks || j->out_on_disk ? buffer_bytes(j) : INFINITY,
+			   /* memory in addition to the records that are read */
+			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
+			   .lookup_bytes = lookup_bytes(j),
+			   /* the part of the records that stays in memory */
+			   .held = b->spills && bytes > b->disk_bytes
+					   ? 1 - (double)b->disk_bytes / (double)bytes
+					   : 0,
+			   .far = size > 1 ? (double)(size - (int)j->cpus.ranks_here) / (size - 1)
+					   : 0,
+			   .rereads = o->verify == VERIFY_REREAD && !j->files.out.is_stdout };
 }
 
 status plan_lanes_most(job *j, unsigned *most)

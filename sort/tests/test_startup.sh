@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The start of a sort of little data: no thread without work, no system file read without need or twice, no unneeded
-# library.
+# The start of a sort of little data: no thread without work, no system file read without need or twice, no directory
+# listed twice for one purpose, no unneeded library.
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the preloaded library and the sanitizers replace the same calls"
 cd "$TEST_TMP" || exit 1
 cat >count.c <<'C'
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@ cat >count.c <<'C'
 typedef FILE *opens(const char *, const char *);
 typedef int creates(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int uses(int, void *);
+typedef DIR *lists(int);
 typedef ssize_t reads(int, const struct iovec *, int, off_t, int);
 static void note(const char *what)
 {
@@ -38,6 +40,11 @@ FILE *fopen(const char *path, const char *mode)
 FILE *fopen64(const char *path, const char *mode)
 {
 	return fopen(path, mode);
+}
+DIR *fdopendir(int fd)
+{
+	note("list");
+	return NEXT(lists, "fdopendir")(fd);
 }
 int getrusage(int who, void *to)
 {
@@ -73,6 +80,7 @@ is "one record: only a thread for signals" "$begun" 1
 is "one record: no system file is read" "$(grep '^/' log)" ""
 ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
 ok "one record: the processor time is read only for stages" test "$(grep -cx usage log)" -le 8
+is "one record: a list of the input's directory, and one after the output is locked" "$(grep -cx list log)" 2
 ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
 case $("${CC:-cc}" -print-file-name=libjansson.a) in
   /*) is "jansson is linked statically" "$(ldd "$BIN/hetsort" | grep -c jansson)" 0 ;;
