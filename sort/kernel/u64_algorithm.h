@@ -2,26 +2,24 @@
 /* The vector sort of u64_sort.h, compiled once per instruction set. u64_avx512.c, u64_avx2.c and
  * u64_neon.c define the few operations below and include this file; a test does so in plain C.
  *
- * A sample shows whether the numbers are spread evenly over their range. If so, each number goes to
- * one of n / FILL bins, by its distance from the least number. A sorting network of vector
- * operations sorts each bin. Numbers that are not spread evenly are partitioned by a pivot, as in
- * quicksort, until a network or bins can sort a part. A part of equal numbers needs no sort. More
- * than U64_CACHED numbers are always partitioned, in place.
- *
- * A network may compare numbers as doubles, because many processors have an instruction for the
- * minimum of two doubles, but not of two 64-bit integers. Positive doubles have the same order as
- * their bits. v_enter subtracts a base that leaves all numbers of a network between 2^52 and 2^63 -
- * 2^52. Read as a double, none of these is a NaN or infinity, or so small that a processor may
- * round it to 0. So the numbers of a network must differ by less than NEAR.
+ * Networks of vector operations sort few numbers in registers. If partitions are quick, numbers are
+ * partitioned by pivots, as in quicksort, until a network can sort a part. Otherwise a sample shows
+ * whether the numbers are spread evenly over their range. If so, each number goes to one of n /
+ * FILL bins, by its distance from the least number, and a network sorts each bin. Numbers that are
+ * not spread evenly, and more than U64_CACHED, are partitioned until a network or bins can sort a
+ * part. A part of equal numbers needs no sort.
  *
  * An instruction set defines before it includes this file:
  *   LANES            numbers in a vector, 4 or 8 (a macro)
+ *   QUICK            1 if partitions are quick, and networks compare any numbers; otherwise 0
  *   VECTORS          the attributes of functions that use vectors
  *   vec              a vector
  *   v_load, v_store  from and to memory of any alignment
  *   v_load_left      load and enter the first `left` lanes; the others get a number above all that
- *                    v_enter returns. left may be negative or above LANES. All lanes may be read.
- *   v_store_left     store the first `left` lanes; others may be read and written unchanged
+ *                    v_enter returns. left may be negative or above LANES. All lanes may be read,
+ *                    unless QUICK.
+ *   v_store_left     store the first `left` lanes; unless QUICK, others may be read and written
+ *                    unchanged
  *   v_all            a number in all lanes
  *   v_enter, v_leave convert to numbers that networks compare, and back
  *   v_exchange       move the lower of each pair of lanes of a and b to a, the higher to b
@@ -30,7 +28,7 @@
  *   v_split          store the lanes of x below the pivot from low on, and the others up to high.
  *                    Each store may write a whole vector. Return how many lanes are below the
  *                    pivot. The pivot is flipped, x is not.
- * It also defines the operations that move lanes in a network: see "Networks".
+ * It also defines the operations that move lanes in a network: see u64_network.h.
  *
  * Each number is in at most 2 * 64 partitions, because after QUICK_DEPTH pivots each partition
  * halves the range of the numbers. Pure. */
@@ -38,236 +36,16 @@
 
 #include <string.h>
 
+#include "u64_network.h"
+
 enum {
-	NETWORK = 64,          /* numbers that a network sorts at once */
-	LARGEST = 64 / LANES,  /* vectors of that network */
-	SMALLEST = 16 / LANES, /* vectors of the smallest network */
-	BINS_FROM = 160,       /* fewer numbers are partitioned */
-	FILL = 22,             /* most bins have 16 to 32 numbers */
-	LEAST_BINS = 5,        /* so that a bin is narrower than NEAR / 2 */
+	INSERT = 12,     /* fewer numbers than a network is worth */
+	BINS_FROM = 160, /* fewer numbers are partitioned */
+	FILL = 22,       /* most bins have 16 to 32 numbers */
+	LEAST_BINS = 5,  /* so that a bin is narrower than NEAR / 2 */
 	STREAMS = 4,
 	QUICK_DEPTH = 64
 };
-
-#define LOWEST (UINT64_C(1) << 52)
-#define NEAR   ((UINT64_C(1) << 63) - (UINT64_C(1) << 53))
-
-/* -------------------------------------------------------------------------------- Networks
- *
- * A network sorts vectors in registers to runs, and merges pairs of runs. The lanes of the second
- * run of a pair are reversed, so that the first step of a merge need not move lanes. */
-
-#if LANES == 4
-
-/* Of a = [a0 a1 a2 a3] and b, the instruction set also defines v_lows [a0 a1 b0 b1], v_highs
- * [a2 a3 b2 b3], v_evens [a0 b0 a2 b2] and v_odds [a1 b1 a3 b3]. */
-
-/* Sort the lanes of each of two bitonic vectors, in descending order if `reverse`. The lanes of a
- * bitonic vector first ascend and then descend, or are a rotation of such lanes. */
-INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
-{
-	vec x = v_lows(*a, *b), y = v_highs(*a, *b);
-	v_exchange(&x, &y);
-	vec even = v_evens(x, y), odd = v_odds(x, y);
-	v_exchange(&even, &odd);
-	if (reverse) {
-		x = v_odds(odd, even);
-		y = v_evens(odd, even);
-	} else {
-		x = v_evens(even, odd);
-		y = v_odds(even, odd);
-	}
-	*a = v_lows(x, y);
-	*b = v_highs(x, y);
-}
-
-/* Transpose four vectors to columns, `step` vectors apart; lanes of odd columns are reversed. */
-INLINE void transpose(const vec *row, vec *column, unsigned step)
-{
-	const vec a = v_evens(row[0], row[1]), b = v_evens(row[2], row[3]);
-	const vec c = v_odds(row[3], row[2]), d = v_odds(row[1], row[0]);
-	column[0] = v_lows(a, b);
-	column[step] = v_lows(c, d);
-	column[2 * step] = v_highs(a, b);
-	column[3 * step] = v_highs(c, d);
-}
-
-INLINE void sort_four(vec *v)
-{
-	v_exchange(&v[0], &v[1]);
-	v_exchange(&v[2], &v[3]);
-	v_exchange(&v[0], &v[2]);
-	v_exchange(&v[1], &v[3]);
-	v_exchange(&v[1], &v[2]);
-}
-
-INLINE void sort_eight(vec *v)
-{
-	sort_four(v);
-	sort_four(v + 4);
-	v_exchange(&v[0], &v[4]);
-	v_exchange(&v[1], &v[5]);
-	v_exchange(&v[2], &v[6]);
-	v_exchange(&v[3], &v[7]);
-	v_exchange(&v[2], &v[4]);
-	v_exchange(&v[3], &v[5]);
-	v_exchange(&v[1], &v[2]);
-	v_exchange(&v[3], &v[4]);
-	v_exchange(&v[5], &v[6]);
-}
-
-/* Make runs of four or eight vectors each: sort lane i of the vectors, for each i, and transpose
- * them. Return the number of vectors in a run. */
-INLINE unsigned network_runs(vec *v, unsigned k)
-{
-	vec column[LARGEST];
-	if (k == 4) {
-		sort_four(v);
-		transpose(v, column, 1);
-	}
-#	pragma GCC unroll 2
-	for (unsigned i = 0; i + 8 <= k; i += 8) {
-		sort_eight(v + i);
-		transpose(v + i, column + i, 2);
-		transpose(v + i + 4, column + i + 1, 2);
-	}
-#	pragma GCC unroll 16
-	for (unsigned i = 0; i < k; i++)
-		v[i] = column[i];
-	return k == 4 ? 1 : 2;
-}
-
-#else
-
-/* The instruction set also defines v_step(x, partner, upper), which compares x with `partner` lane
- * by lane. Lanes in the mask `upper` get the larger number, the others the smaller. It also defines
- * permutations of [0 1 2 3 4 5 6 7] that make partners: v_swap1 [1 0 3 2 5 4 7 6], v_swap2 [2 3 0 1
- * 6 7 4 5], v_swap4 [4 5 6 7 0 1 2 3], v_turn4 [3 2 1 0 7 6 5 4] and v_turn8 [7 6 5 4 3 2 1 0]. */
-
-INLINE vec sort8(vec x)
-{
-	x = v_step(x, v_swap1(x), 0xaa);
-	x = v_step(x, v_turn4(x), 0xcc);
-	x = v_step(x, v_swap1(x), 0xaa);
-	x = v_step(x, v_turn8(x), 0xf0);
-	x = v_step(x, v_swap2(x), 0xcc);
-	x = v_step(x, v_swap1(x), 0xaa);
-	return x;
-}
-
-INLINE vec bitonic8(vec x)
-{
-	x = v_step(x, v_swap4(x), 0xf0);
-	x = v_step(x, v_swap2(x), 0xcc);
-	x = v_step(x, v_swap1(x), 0xaa);
-	return x;
-}
-
-/* Sort the lanes of each of two bitonic vectors, in descending order if `reverse`. */
-INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
-{
-	*a = bitonic8(*a);
-	*b = bitonic8(*b);
-	if (reverse) {
-		*a = v_turn8(*a);
-		*b = v_turn8(*b);
-	}
-}
-
-/* Make each of k vectors a run. Return the number of vectors in a run. */
-INLINE unsigned network_runs(vec *v, unsigned k)
-{
-#	pragma GCC unroll 8
-	for (unsigned i = 0; i < k; i++) {
-		v[i] = sort8(v[i]);
-		if (i % 2)
-			v[i] = v_turn8(v[i]);
-	}
-	return 1;
-}
-
-#endif
-
-/* Compare and exchange vectors that are d apart. */
-INLINE void network_compare(vec *v, unsigned k, unsigned d)
-{
-#pragma GCC unroll 16
-	for (unsigned i = 0; i < k; i++)
-		if (!(i & d))
-			v_exchange(&v[i], &v[i + d]);
-}
-
-/* Merge the two runs in k vectors, to vectors with descending lanes if `reverse`. */
-INLINE void network_merge(vec *v, unsigned k, bool reverse)
-{
-#pragma GCC unroll 8
-	for (unsigned i = 0; i < k / 2; i++)
-		v_exchange(&v[i], &v[k - 1 - i]);
-	if (k > 8)
-		network_compare(v, k, 4);
-	if (k > 4)
-		network_compare(v, k, 2);
-	if (k > 2)
-		network_compare(v, k, 1);
-#pragma GCC unroll 8
-	for (unsigned i = 0; i < k; i += 2)
-		sort_bitonic(&v[i], &v[i + 1], reverse);
-}
-
-/* Merge the runs in k vectors to runs of w vectors. */
-INLINE void network_merge_to(vec *v, unsigned k, unsigned w)
-{
-#pragma GCC unroll 8
-	for (unsigned i = 0; i + w <= k; i += w)
-		network_merge(v + i, w, i & w);
-}
-
-/* Sort n numbers of a to `to` in k vectors (a constant). They are at least `least` and below least
- * + NEAR. All k vectors are read; at `to`, numbers beyond n are written unchanged. */
-INLINE void network(const uint64_t *a, uint64_t *to, size_t n, unsigned k, uint64_t least)
-{
-	const vec base = v_all(least - LOWEST);
-	const unsigned full = k > SMALLEST ? k / 2 : 0;
-	vec v[LARGEST];
-#pragma GCC unroll 16
-	for (unsigned i = 0; i < k; i++)
-		if (i < full)
-			v[i] = v_enter(v_load(a + i * LANES), base);
-		else
-			v[i] = v_load_left(a + i * LANES, (int)n - (int)(i * LANES), base);
-	if (network_runs(v, k) == 1)
-		network_merge_to(v, k, 2);
-	network_merge_to(v, k, 4);
-	network_merge_to(v, k, 8);
-	network_merge_to(v, k, 16);
-#pragma GCC unroll 16
-	for (unsigned i = 0; i < k; i++)
-		if (i < full)
-			v_store(to + i * LANES, v_leave(v[i], base));
-		else
-			v_store_left(to + i * LANES, (int)n - (int)(i * LANES),
-				     v_leave(v[i], base));
-}
-
-/* Sort n (at most NETWORK) numbers of a to `to`, which may be a. The numbers are at least `least`
- * and below least + NEAR. `room` numbers may be read at both a and `to`. */
-INLINE void network_few(const uint64_t *a, uint64_t *to, size_t n, size_t room, uint64_t least)
-{
-	uint64_t copy[NETWORK];
-	uint64_t *out = to;
-	if (room < NETWORK) {
-		memcpy(copy, a, n * sizeof *copy);
-		a = out = copy;
-	}
-	if (n > 32)
-		network(a, out, n, LARGEST, least);
-	else if (n > 16)
-		network(a, out, n, LARGEST / 2, least);
-	else
-		network(a, out, n, SMALLEST, least);
-	if (out == copy)
-		memcpy(to, copy, n * sizeof *to);
-}
 
 /* ------------------------------------------------------------------------------ Partitions */
 
@@ -302,11 +80,12 @@ VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uin
 		low += below;
 		high -= LANES - below;
 	}
-	for (; i < n; i++)
-		if (a[i] < pivot)
-			a[low++] = a[i];
-		else
-			tmp[--high] = a[i];
+	for (; i < n; i++) {
+		const uint64_t x = a[i];
+		a[low] = tmp[high - 1] = x; /* without a branch, which would be mispredicted */
+		low += x < pivot;
+		high -= x >= pivot;
+	}
 	memcpy(a + low, tmp + high, (n - high) * sizeof *a);
 	return low;
 }
@@ -325,11 +104,12 @@ VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 		held[BLOCK + i] = v_load(end + i * LANES);
 	}
 	while (whole > 0 && from < end) {
-		const bool front = from - low <= high - end;
-		const uint64_t *block = front ? from : end - NUMBERS;
+		/* without a branch, which would be mispredicted */
+		const ptrdiff_t front = -(ptrdiff_t)(from - low <= high - end);
+		const uint64_t *block = end - NUMBERS + ((from - end + NUMBERS) & front);
 		vec x[BLOCK];
-		from += front ? NUMBERS : 0;
-		end -= front ? 0 : NUMBERS;
+		from += NUMBERS & front;
+		end -= NUMBERS & ~front;
 #pragma GCC unroll 16
 		for (unsigned i = 0; i < BLOCK; i++)
 			x[i] = v_load(block + i * LANES);
@@ -348,10 +128,9 @@ VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 	size_t done = (size_t)(low - a);
 	for (size_t i = whole; i < n; i++) {
 		const uint64_t x = a[i];
-		if (x >= pivot)
-			continue;
 		a[i] = a[done];
-		a[done++] = x;
+		a[done] = x;
+		done += x < pivot;
 	}
 	return done;
 }
@@ -378,20 +157,21 @@ INLINE bool is_near(const span *s)
  * are ignored if they differ too much for a network. */
 VECTORS static bool pivot_of_few(const uint64_t *a, size_t n, uint64_t *pivot)
 {
-	enum { FEW = 15, MANY = 63, LARGE = 1024 };
-	uint64_t some[NETWORK], least = a[0], most = least;
-	const size_t k = n < LARGE ? FEW : MANY;
-	for (size_t i = 0; i < k; i++) {
-		some[i] = a[n / k * i];
-		least = u64_min(some[i], least);
+	enum { FEW = 16, MANY = 64, LARGE = 1024 };
+	uint64_t some[NETWORK], least = 0, most = 0;
+	const size_t k = n < LARGE ? FEW : MANY, step = n < LARGE ? n / FEW : n / MANY;
+	for (size_t i = 0; i < k; i++)
+		some[i] = a[step * i];
+	for (size_t i = 0; i < k && !QUICK; i++) {
+		least = i > 0 ? u64_min(some[i], least) : some[i];
 		most = u64_max(some[i], most);
 	}
-	const unsigned shift = most - least < NEAR ? 0 : 2;
-	for (size_t i = 0; i < k; i++)
+	const unsigned shift = QUICK || most - least < NEAR ? 0 : 2;
+	for (size_t i = 0; i < k && !QUICK; i++)
 		some[i] = (some[i] - least) >> shift;
 	network_few(some, some, k, NETWORK, 0);
-	*pivot = least + ((some[k / 2] + (some[k / 2] == 0)) << shift);
-	return some[k - 1] > 0;
+	*pivot = least + ((some[k / 2] + (some[k / 2] == some[0])) << shift);
+	return some[k - 1] > some[0];
 }
 
 /* Choose a pivot: an estimate of the median. Choose the middle of the range for few numbers, for a
@@ -549,7 +329,7 @@ VECTORS static void sort_any(span s)
 			return;
 		sort_any(take_below(&s, partition_in_place(s.a, s.n, pivot), pivot));
 	}
-	if (s.n < LANES) {
+	if (s.n <= INSERT) {
 		u64_insert(s.a, s.a, s.n);
 		return;
 	}
@@ -559,9 +339,32 @@ VECTORS static void sort_any(span s)
 		sort_cached(s);
 }
 
+/* Sort any n numbers by partitions and networks. */
+VECTORS static void sort_quick(uint64_t *a, uint64_t *tmp, size_t n, unsigned depth)
+{
+	while (n > NETWORK) {
+		span s = { .a = a, .n = n, .depth = depth };
+		uint64_t pivot;
+		if (!find_pivot(&s, &pivot))
+			return;
+		depth -= depth > 0;
+		const size_t below = n > U64_CACHED ? partition_in_place(a, n, pivot)
+						    : partition_cached(a, tmp, n, pivot);
+		sort_quick(a, tmp, below, depth);
+		a += below;
+		n -= below;
+	}
+	network_few(a, a, n, NETWORK, 0);
+}
+
 VECTORS static void vector_sort(uint64_t *a, uint64_t *tmp, size_t n)
 {
-	sort_any((span){ .a = a, .tmp = tmp, .n = n, .depth = QUICK_DEPTH, .home = true });
+	if (QUICK && n <= LANES)
+		network(a, a, n, 1, 0);
+	else if (QUICK)
+		sort_quick(a, tmp, n, QUICK_DEPTH);
+	else
+		sort_any((span){ .a = a, .tmp = tmp, .n = n, .depth = QUICK_DEPTH, .home = true });
 }
 
 VECTORS static size_t vector_split(uint64_t *a, size_t n)

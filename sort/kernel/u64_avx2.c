@@ -8,6 +8,7 @@
 #	include <immintrin.h>
 
 #	define LANES   4
+#	define QUICK   0
 #	define VECTORS __attribute__((target("avx2,popcnt")))
 #	define INLINE  static inline __attribute__((always_inline)) VECTORS
 

@@ -9,7 +9,8 @@
 #	include <immintrin.h>
 
 #	define LANES   8
-#	define VECTORS __attribute__((target("avx512f,popcnt")))
+#	define QUICK   1
+#	define VECTORS __attribute__((target("avx512f,bmi2,popcnt")))
 #	define INLINE  static inline __attribute__((always_inline)) VECTORS
 
 typedef __m512i vec;
@@ -24,20 +25,26 @@ typedef __m512i vec;
 #	define v_greatest(a, b) _mm512_max_epu64(a, b)
 #	define v_swap1(x)       _mm512_permutex_epi64(x, 0xb1)
 #	define v_swap2(x)       _mm512_permutex_epi64(x, 0x4e)
-#	define v_swap4(x)       _mm512_shuffle_i64x2(x, x, 0x4e)
 #	define v_turn4(x)       _mm512_permutex_epi64(x, 0x1b)
 #	define v_turn8(x)       _mm512_permutexvar_epi64(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), x)
+#	define v_evens(a, b)    _mm512_unpacklo_epi64(a, b)
+#	define v_odds(a, b)     _mm512_unpackhi_epi64(a, b)
+#	define v_lows(a, b)     _mm512_shuffle_i64x2(a, b, 0x44)
+#	define v_highs(a, b)    _mm512_shuffle_i64x2(a, b, 0xee)
+#	define v_outer(a, b)    _mm512_shuffle_i64x2(a, b, 0x88)
+#	define v_inner(a, b)    _mm512_shuffle_i64x2(a, b, 0xdd)
 #	define v_load_left(p, left, base) \
 		((void)(base),             \
 		 _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), avx512_lanes(left), p))
 #	define v_store_left(p, left, x) _mm512_mask_storeu_epi64(p, avx512_lanes(left), x)
 #	define v_exchange               avx512_exchange
+#	define v_zip                    avx512_zip
 #	define v_step                   avx512_step
 #	define v_split                  avx512_split
 
 INLINE __mmask8 avx512_lanes(int left)
 {
-	return left >= LANES ? 0xff : (__mmask8)((1u << (left > 0 ? left : 0)) - 1);
+	return (__mmask8)_bzhi_u32(0xff, left > 0 ? (unsigned)left : 0);
 }
 
 INLINE void avx512_exchange(vec *a, vec *b)
@@ -45,6 +52,14 @@ INLINE void avx512_exchange(vec *a, vec *b)
 	const vec upper = v_greatest(*a, *b);
 	*a = v_least(*a, *b);
 	*b = upper;
+}
+
+INLINE vec avx512_zip(vec a, vec b, long long i, bool reverse)
+{
+	const vec order =
+		reverse ? _mm512_set_epi64(i, i + 8, i + 1, i + 9, i + 4, i + 12, i + 5, i + 13)
+			: _mm512_set_epi64(i + 13, i + 5, i + 12, i + 4, i + 9, i + 1, i + 8, i);
+	return _mm512_permutex2var_epi64(a, order, b);
 }
 
 INLINE vec avx512_step(vec x, vec partner, __mmask8 upper)

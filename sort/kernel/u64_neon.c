@@ -8,6 +8,7 @@
 #	include <arm_neon.h>
 
 #	define LANES   4
+#	define QUICK   0
 #	define VECTORS /* every such processor has NEON */
 #	define INLINE  static inline __attribute__((always_inline))
 
