@@ -454,6 +454,7 @@ size_t classifier_make(classifier *m, const records *in, const entry *sample, si
 	const uint32_t known = (uint32_t)u64_min(l->key_bytes, shared + KEY_WINDOW_BYTES);
 	m->rest = window_from(l, known);
 	m->short_rest = l->key_bytes - known <= KEY_WINDOW_BYTES;
+	m->root_leads = k.nodes > 0;
 	for (size_t i = 0; i < k.nodes; i++)
 		resolve_node(&k, &k.node[i]);
 	add_outside(&k);

@@ -116,6 +116,7 @@ typedef struct classifier {
 	bool short_rest;  /* the key has no bytes after `rest` */
 	uint64_t pos_mask;
 	uint32_t buckets;
+	bool root_leads; /* segments of the root lead to tables or heavy keys */
 	const classifier_table *table;
 	const classifier_heavy *heavy;
 	const classifier_bucket *bucket;

@@ -39,28 +39,27 @@ static inline uint64_t position_of(const classifier *m, const classifier_work *k
 	return k->at ? k->at[i] & m->pos_mask : k->first + i;
 }
 
-/* Store the results for record i, whose window w is in segment s of the root. Return its `to`. */
-static inline __attribute__((always_inline)) unsigned note_segment(const classifier *m,
-								   const classifier_segments *g,
-								   const classifier_work *f,
-								   size_t i, uint32_t s, uint64_t w)
+/* Store the results for record i, whose window w is in segment s of the root. */
+static inline __attribute__((always_inline)) void note_segment(const classifier *m,
+							       const classifier_segments *g,
+							       const classifier_work *f, size_t i,
+							       uint32_t s, uint64_t w)
 {
 	if (f->number)
 		f->number[i] = segment_number(g, s, w, m->pos_mask, position_of(m, f, i));
-	return f->bucket[i] = g->to[s];
+	f->bucket[i] = g->to[s];
 }
 
 enum { AT_ONCE = 8 }; /* searches in a tree run at the same time, because each waits for loads */
 
 /* Find the segments of n windows in the tree, and of up to AT_ONCE - 1 windows after these. */
-static inline __attribute__((always_inline)) unsigned
+static inline __attribute__((always_inline)) void
 find_in_tree(const classifier *m, const uint64_t *w, size_t n, const classifier_work *f)
 {
 	const classifier_segments g = m->root.segment;
 	const uint64_t *tree = m->root.tree;
 	const unsigned levels = m->root.levels;
 	const size_t leaves = (size_t)1 << levels;
-	unsigned to = 0;
 	for (size_t i = 0; i < n; i += AT_ONCE) {
 		size_t at[AT_ONCE] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 		for (unsigned l = 0; l < levels; l++)
@@ -69,36 +68,32 @@ find_in_tree(const classifier *m, const uint64_t *w, size_t n, const classifier_
 				at[k] += at[k] + (tree[at[k]] < w[i + k]);
 #pragma GCC unroll 8
 		for (unsigned k = 0; k < AT_ONCE; k++)
-			to |= note_segment(m, &g, f, i + k, (uint32_t)(at[k] - leaves), w[i + k]);
+			note_segment(m, &g, f, i + k, (uint32_t)(at[k] - leaves), w[i + k]);
 	}
-	return to;
 }
 
-static inline __attribute__((always_inline)) unsigned find_in_cells(const classifier *m,
-								    const uint64_t *w, size_t n,
-								    const classifier_work *f,
-								    uint32_t reach)
+static inline __attribute__((always_inline)) void find_in_cells(const classifier *m,
+								const uint64_t *w, size_t n,
+								const classifier_work *f,
+								uint32_t reach)
 {
 	/* a copy that cannot alias the arrays written here */
 	const classifier_table t = m->root;
-	unsigned to = 0;
 	for (size_t i = 0; i < n; i++)
-		to |= note_segment(m, &t.segment, f, i, find_segment(&t, w[i], reach), w[i]);
-	return to;
+		note_segment(m, &t.segment, f, i, find_segment(&t, w[i], reach), w[i]);
 }
 
-/* Find the segments of n windows; usual reaches are constants. Return the bitwise or of all
- * `to`. */
-static inline __attribute__((always_inline)) unsigned
-find_all(const classifier *m, const uint64_t *w, size_t n, const classifier_work *f)
+/* Find the segments of n windows; usual reaches are constants. */
+static inline __attribute__((always_inline)) void find_all(const classifier *m, const uint64_t *w,
+							   size_t n, const classifier_work *f)
 {
 	_Static_assert(REACH_UNROLLED == 8, "the constants below");
-	return m->root.levels       ? find_in_tree(m, w, n, f)
-	       : m->root.reach == 1 ? find_in_cells(m, w, n, f, 1)
-	       : m->root.reach == 2 ? find_in_cells(m, w, n, f, 2)
-	       : m->root.reach == 4 ? find_in_cells(m, w, n, f, 4)
-	       : m->root.reach == 8 ? find_in_cells(m, w, n, f, 8)
-				    : find_in_cells(m, w, n, f, m->root.reach);
+	m->root.levels       ? find_in_tree(m, w, n, f)
+	: m->root.reach == 1 ? find_in_cells(m, w, n, f, 1)
+	: m->root.reach == 2 ? find_in_cells(m, w, n, f, 2)
+	: m->root.reach == 4 ? find_in_cells(m, w, n, f, 4)
+	: m->root.reach == 8 ? find_in_cells(m, w, n, f, 8)
+			     : find_in_cells(m, w, n, f, m->root.reach);
 }
 
 /* Return 0 if the key shares the common bytes, else a number below or above 0, as the key sorts. */
@@ -223,9 +218,15 @@ void classifier_block(const classifier *m, const classifier_work *k)
 	/* constants for members that are NULL make the code of their cases faster */
 	const classifier_work only = { .bucket = b.bucket };
 	const classifier_work rows = { .first = b.first, .bucket = b.bucket, .number = b.number };
-	unsigned to = !b.number ? find_all(m, w, b.n, &only)
-		      : b.at    ? find_all(m, w, b.n, &b)
-				: find_all(m, w, b.n, &rows);
+	unsigned to = 0;
+	if (!b.number)
+		find_all(m, w, b.n, &only);
+	else if (b.at)
+		find_all(m, w, b.n, &b);
+	else
+		find_all(m, w, b.n, &rows);
+	for (size_t i = 0; i < b.n && m->root_leads; i++)
+		to |= b.bucket[i];
 	if (inside && to >= TO_HEAVY && m->short_rest)
 		to = find_heavy(m, &b);
 	if (!inside || to >= TO_TABLE)

@@ -105,9 +105,11 @@ static uint64_t piece_begin(const short_sorter *s, size_t piece)
 static void count_pieces(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
+	uint32_t odd[BUCKETS_MAX]; /* counts of odd records: neighbours in a bucket need not wait */
 	for (size_t p; ranges_next(&s->left, worker, &p);) {
 		uint32_t *count = s->count + p * s->map.buckets;
 		memset(count, 0, s->map.buckets * sizeof *count);
+		memset(odd, 0, s->map.buckets * sizeof *odd);
 		for (uint64_t i = piece_begin(s, p), end = piece_begin(s, p + 1); i < end;
 		     i += CLASSIFIER_BLOCK) {
 			const size_t n = u64_min(end - i, CLASSIFIER_BLOCK);
@@ -116,9 +118,15 @@ static void count_pieces(void *arg, unsigned worker)
 								      .first = i,
 								      .n = n,
 								      .bucket = into });
-			for (size_t k = 0; k < n; k++)
+			for (size_t k = 0; k + 1 < n; k += 2) {
 				count[into[k]]++;
+				odd[into[k + 1]]++;
+			}
+			if (n % 2)
+				count[into[n - 1]]++;
 		}
+		for (uint32_t b = 0; b < s->map.buckets; b++)
+			count[b] += odd[b];
 	}
 }
 
@@ -219,9 +227,7 @@ static void move_pieces(void *arg, unsigned worker)
 				close_stages(s, g, stage_bytes);
 			open_stages(s, g, p);
 		}
-		if (whole && bytes == 8)
-			move_piece(s, g, p, 8, LINE);
-		else if (whole && bytes == PAIR)
+		if (whole && bytes == PAIR)
 			move_piece(s, g, p, PAIR, LINE);
 		else if (whole && bytes == QUAD)
 			move_piece(s, g, p, QUAD, LINE);
@@ -259,15 +265,6 @@ short_windows(const layout *l, const key_window *window, const unsigned char *re
 		high = u64_max(v, high);
 	}
 	return (window_range){ low, high, rise };
-}
-
-/* Sort n records of 8 bytes that consist only of a key, by their windows in w->a. Equal records are
- * identical, so the sort need not be stable. */
-static void sort_words(const layout *l, const workspace *w, unsigned char *recs, size_t n)
-{
-	u64_sort(w->a, w->tmp, n);
-	key_words_raw(l, w->a, n);
-	memcpy(recs, w->a, n * sizeof *w->a);
 }
 
 static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t mask, size_t n,
@@ -341,11 +338,6 @@ static void sort_bucket(const short_sorter *s, const workspace *w, unsigned char
 	const bool last = left <= KEY_WINDOW_BYTES;
 	if (last && (r.rise || sort_few_keys(w, recs, n, bytes)))
 		return;
-	if (bytes == 8 && l->key_bytes == 8 &&
-	    (!l->fields || (l->number[0].bytes == 8 && !l->number[0].merge))) {
-		sort_words(l, w, recs, n);
-		return;
-	}
 	for (size_t i = 0; i < n; i++)
 		w->a[i] = ((w->a[i] - r.least) << norm % 64 & ~mask) | i;
 	memcpy(w->recs, recs, n * bytes);
