@@ -104,12 +104,11 @@ VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 		held[BLOCK + i] = v_load(end + i * LANES);
 	}
 	while (whole > 0 && from < end) {
-		/* without a branch, which would be mispredicted */
-		const ptrdiff_t front = -(ptrdiff_t)(from - low <= high - end);
-		const uint64_t *block = end - NUMBERS + ((from - end + NUMBERS) & front);
+		const bool front = from - low <= high - end;
+		const uint64_t *block = front ? from : end - NUMBERS;
 		vec x[BLOCK];
-		from += NUMBERS & front;
-		end -= NUMBERS & ~front;
+		from += front ? NUMBERS : 0;
+		end -= front ? 0 : NUMBERS;
 #pragma GCC unroll 16
 		for (unsigned i = 0; i < BLOCK; i++)
 			x[i] = v_load(block + i * LANES);
