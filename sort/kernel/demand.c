@@ -477,6 +477,7 @@ static inline __attribute__((always_inline)) size_t demand_gather_as(const deman
 	size_t misfits = 0;
 	streaming_store past;
 	const bool streaming = p->streaming && to && bytes <= STREAMING_MOST_BYTES;
+	const bool lines = streaming && ((uintptr_t)to | bytes) % STREAMING_LINE == 0;
 	if (streaming)
 		streaming_store_begin(&past, to);
 	for (size_t i = first; i < end && i < first + distance; i++)
@@ -487,16 +488,19 @@ static inline __attribute__((always_inline)) size_t demand_gather_as(const deman
 		const uint64_t pos = (number[i] & mask) < count ? number[i] & mask : 0;
 		const unsigned char *rec = record_at(&in, pos);
 		misfits += !classifier_fits(&in.lay, &is, mask, number[i] ^ pos, rec, of);
-		if (streaming) {
+		if (streaming && !lines) {
 			record_copy(streaming_store_room(&past), rec, bytes);
 			streaming_store_add(&past, bytes);
 		} else if (to) {
-			record_copy(to, rec, bytes);
+			if (lines)
+				streaming_store_lines(to, rec, bytes);
+			else
+				record_copy(to, rec, bytes);
 			to += bytes;
 		}
 	}
 	if (streaming)
-		streaming_store_end(&past);
+		streaming_store_end(&past); /* which writes nothing after whole lines */
 	return misfits;
 }
 

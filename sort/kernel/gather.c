@@ -53,8 +53,8 @@ void streaming_store_flush(streaming_store *p)
 		streaming_store_first(p, STREAMING_LINE);
 		from = STREAMING_LINE;
 	}
-	for (; from < whole; from += STREAMING_LINE)
-		streaming_store_line(p->to + from, p->stage + from);
+	if (from < whole)
+		streaming_store_lines(p->to + from, p->stage + from, whole - from);
 	p->to += whole;
 	p->used -= whole;
 	memmove(p->stage, p->stage + whole, p->used);

@@ -58,15 +58,20 @@ typedef struct streaming_store {
 	_Alignas(STREAMING_LINE) unsigned char stage[STREAMING_STAGE + STREAMING_MOST_BYTES];
 } streaming_store;
 
-/* streaming_store_line - write one cache line; both addresses are aligned to lines. */
-static inline void streaming_store_line(void *to, const void *from)
+/* streaming_store_lines - write `bytes` bytes, whole cache lines; `to` is aligned to lines. */
+static inline void streaming_store_lines(void *to, const void *from, size_t bytes)
 {
 #ifdef __SSE2__
-	for (unsigned i = 0; i < STREAMING_LINE / sizeof(__m128i); i++)
-		_mm_stream_si128((__m128i *)to + i, _mm_load_si128((const __m128i *)from + i));
+	for (size_t i = 0; i < bytes / sizeof(__m128i); i++)
+		_mm_stream_si128((__m128i *)to + i, _mm_loadu_si128((const __m128i *)from + i));
 #else
-	memcpy(to, from, STREAMING_LINE);
+	memcpy(to, from, bytes);
 #endif
+}
+
+static inline void streaming_store_line(void *to, const void *from)
+{
+	streaming_store_lines(to, from, STREAMING_LINE);
 }
 
 /* streaming_store_fence - make the lines that this thread has written visible to other threads. */
