@@ -8,9 +8,9 @@
  *
  * If a sample is spread evenly, the part of a number is a digit: the upper bits of its distance
  * from the least number. There are up to 256 digits, which saves passes of quicksort over memory.
- * Numbers are moved one cache line at a time, because single writes to 256 places are slow. If the
- * sample is not spread evenly, there is one part per thread, and pivots of the sample separate the
- * parts. Some numbers at a time are partitioned by the pivots in the cache.
+ * Numbers are moved some cache lines at a time, because single writes to 256 places are slow. If
+ * the sample is not spread evenly, there is one part per thread, and pivots of the sample separate
+ * the parts. Some numbers at a time are partitioned by the pivots in the cache.
  *
  * The input is read twice, so a number may have changed since it was counted. A number that does
  * not fit into its part is not written, and the sort fails.
@@ -22,7 +22,7 @@
 #include "u64_sort.h"
 
 enum {
-	LINE_WORDS = STREAMING_LINE / WORD,
+	LINE_WORDS = 4 * STREAMING_LINE / WORD,
 	LEAVES_A_THREAD = 32,
 	LEAF_MOST = 1 << 17, /* numbers that one thread sorts: 1 MB */
 	SPLITS_MOST = 64     /* of a part, before it is sorted by one thread */
@@ -60,8 +60,8 @@ static size_t place_end(const word_sorter *s, unsigned stretch, unsigned part)
 	return part + 1 < s->division.parts ? s->place[0][part + 1] : s->n;
 }
 
-/* A cache line for the next numbers of each digit. Places are counted from the start of the line in
- * which the output begins. */
+/* A line, of some cache lines, for the next numbers of each digit. Places are counted from the
+ * start of the line in which the output begins. */
 typedef struct lines {
 	size_t before; /* words of this line before the output */
 	size_t begin[DIGITS_MOST], end[DIGITS_MOST], place[DIGITS_MOST]; /* place: the next one */
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void write_line(const word_sorter *
 	if (x->place[p] > x->end[p])
 		memcpy(to, x->word[p] + used - n, (size_max(x->end[p], from) - from) * WORD);
 	else if (n == LINE_WORDS && s->streaming)
-		streaming_store_line(to, x->word[p]);
+		streaming_store_lines(to, x->word[p], sizeof x->word[p]);
 	else
 		memcpy(to, x->word[p] + used - n, n * WORD);
 }
