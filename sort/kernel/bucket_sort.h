@@ -7,8 +7,9 @@
 
 /* bucket_sort_records - sort the n records of `in` stably by key to out, which has room for n and
  * does not overlap them. It uses up to `threads` threads, and allocates a few percent of the data
- * and some MB per thread. Return ST_RESOURCE if memory is missing, ST_INTERNAL if a memory error
- * has changed records or working data during the call. */
+ * (more for records below 40 bytes: bucket_sort_most_bytes) and some MB per thread. Return
+ * ST_RESOURCE if memory is missing, ST_INTERNAL if a memory error has changed records or working
+ * data during the call. */
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
@@ -76,7 +77,8 @@ uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_s
 bool word_sort_fits(const layout *l, const unsigned char *out);
 
 /* word_sort - sort like bucket_sort_sized, if word_sort_fits. Allocate U64_CACHED numbers per
- * thread. */
+ * thread, and 8 bytes for each record that is not counted, if a quarter of the records or more are.
+ */
 status word_sort(const bucket_sort_task *t);
 
 #endif

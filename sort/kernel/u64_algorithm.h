@@ -338,6 +338,13 @@ VECTORS static void sort_any(span s)
 		sort_cached(s);
 }
 
+/* Sort n numbers, NETWORK or fewer. Not inlined, like sort_by_bins: a network of 32 vectors
+ * uses the stack. */
+VECTORS static __attribute__((noinline)) void sort_by_network(uint64_t *a, size_t n)
+{
+	network_few(a, a, n, NETWORK, 0);
+}
+
 /* Sort any n numbers by partitions and networks. */
 VECTORS static void sort_quick(uint64_t *a, uint64_t *tmp, size_t n, unsigned depth)
 {
@@ -353,7 +360,7 @@ VECTORS static void sort_quick(uint64_t *a, uint64_t *tmp, size_t n, unsigned de
 		a += below;
 		n -= below;
 	}
-	network_few(a, a, n, NETWORK, 0);
+	sort_by_network(a, n);
 }
 
 VECTORS static void vector_sort(uint64_t *a, uint64_t *tmp, size_t n)

@@ -21,7 +21,6 @@ typedef struct frequent_key {
 
 /* The copies of a frequent key in the output. Other numbers come before them. */
 typedef struct copies {
-	size_t others;  /* place of the other numbers */
 	size_t at, end; /* of the copies */
 	size_t before;  /* copies of smaller keys */
 } copies;
@@ -118,17 +117,10 @@ static void place_copies(frequent *f, size_t n)
 	copies x = { 0 };
 	for (size_t h = 0; h <= f->n; h++) {
 		const bool last = h == f->n;
-		size_t low = x.at - x.before, high = last ? low : n;
-		x.others = x.end;
+		const size_t from = x.at - x.before; /* others before this key */
 		x.before += x.end - x.at;
-		while (low < high) {
-			const size_t middle = low + (high - low) / 2;
-			if (word_at(f->s, &f->sorted[middle]) < f->key[h].number)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		x.at = x.end = (last ? n : low) + x.before;
+		x.at = x.end = x.before +
+			       (last ? n : word_first(f->s, f->sorted, from, n, f->key[h].number));
 		for (unsigned t = 0; t < f->s->t->threads && !last; t++)
 			x.end += f->count[t * (size_t)SLOTS + f->key[h].slot];
 		f->copies[h] = x;

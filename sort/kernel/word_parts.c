@@ -279,20 +279,23 @@ static void find_parts(word_sorter *s, const uint64_t *sample, size_t k)
 	}
 }
 
-/* Turn counts into places: part by part, and in each part stretch by stretch. Put each part that
- * has numbers on the stack. */
+size_t word_places(word_sorter *s, unsigned part, size_t at)
+{
+	for (unsigned i = 0; i < s->stretches; i++) {
+		const size_t n = s->place[i][part];
+		s->place[i][part] = at;
+		at += n;
+	}
+	return at;
+}
+
+/* Turn counts into places, part by part. Put each part that has numbers on the stack. */
 static void place_parts(word_sorter *s)
 {
-	size_t at = 0;
-	for (unsigned p = 0; p < s->division.parts; p++) {
-		const size_t start = at;
-		for (unsigned i = 0; i < s->stretches; i++) {
-			const size_t n = s->place[i][p];
-			s->place[i][p] = at;
-			at += n;
-		}
-		if (at > start)
-			s->stack.part[s->stack.parts++] = (stack_part){ start, at - start, 0 };
+	for (size_t at = 0, end, p = 0; p < s->division.parts; p++, at = end) {
+		end = word_places(s, (unsigned)p, at);
+		if (end > at)
+			s->stack.part[s->stack.parts++] = (stack_part){ at, end - at, 0 };
 	}
 }
 

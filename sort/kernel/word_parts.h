@@ -53,7 +53,7 @@ typedef struct word_sorter {
 	const size_t *rest; /* how many of each stretch are sorted, its first ones; NULL: all */
 	uint64_t *out;
 	size_t n; /* numbers to be sorted */
-	unsigned threads, stretches;
+	unsigned stretches;
 	bool streaming; /* the output is written past the cache */
 	division division;
 	size_t (*place)[DIGITS_MOST]; /* per stretch and part: the count, then the first place */
@@ -91,6 +91,21 @@ static inline size_t stretch_end(const word_sorter *s, unsigned i)
 {
 	return s->rest ? stretch_begin(s, i) + s->rest[i] : stretch_begin(s, i + 1);
 }
+
+/* word_first - return the first of the sorted records [low, high) whose number is not below v, or
+ * `high`. */
+static inline size_t word_first(const word_sorter *s, const uint64_t *sorted, size_t low,
+				size_t high, uint64_t v)
+{
+	lower_bound b = { .lo = low, .hi = high };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, word_at(s, &sorted[b.mid]) < v);
+	return b.lo;
+}
+
+/* word_places - turn the counts of a part in all stretches into places from `at` on. Return the
+ * place after them. */
+size_t word_places(word_sorter *s, unsigned part, size_t at);
 
 /* word_share - run `work` on all threads; s->next counts from 0. */
 void word_share(word_sorter *s, pool_work *work, void *arg);

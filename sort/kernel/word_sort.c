@@ -22,25 +22,11 @@ bool word_sort_fits(const layout *l, const unsigned char *out)
 
 /* -------------------------------------------------------------- equal keys of different numbers */
 
-/* Return the first place in the sorted output whose number is above v, or not below it. */
-static size_t word_place(const word_sorter *s, uint64_t v, bool above)
-{
-	size_t low = 0, high = s->n;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const uint64_t x = word_at(s, &s->out[middle]);
-		if (x < v || (above && x == v))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static equal_range word_equal(const word_sorter *s, uint64_t least, uint64_t most)
 {
-	const equal_range r = { least, most, word_place(s, least, false),
-				word_place(s, most, true) };
+	const equal_range r = { least, most, word_first(s, s->out, 0, s->n, least),
+				most < UINT64_MAX ? word_first(s, s->out, 0, s->n, most + 1)
+						  : s->n };
 	return r.at < r.end && s->out[r.at] != s->out[r.end - 1] ? r : (equal_range){ 1, 0, 0, 0 };
 }
 
@@ -93,13 +79,7 @@ static void word_settle_equal(word_sorter *s)
 	memset(s->place, 0, s->stretches * sizeof *s->place);
 	word_share(s, word_count_equal, s);
 	for (unsigned k = 0; k < EQUAL_RANGES; k++) {
-		size_t at = s->equal[k].at;
-		for (unsigned i = 0; i < s->stretches; i++) {
-			const size_t n = s->place[i][k];
-			s->place[i][k] = at;
-			at += n;
-		}
-		s->misfits += at != s->equal[k].end;
+		s->misfits += word_places(s, k, s->equal[k].at) != s->equal[k].end;
 	}
 	if (s->misfits == 0)
 		word_share(s, word_copy_equal, s);
